@@ -1,0 +1,194 @@
+"""Block updates of all lanes: the inner loop of the solver.
+
+In: rows ``(n, l_1, ..., l_N)`` of numerator and denominator, arranged; factors
+``(B, l_m, k)`` of B lanes; earlier projections to deflate by.
+Out: factors that maximise J one mode at a time (paper, equations 5 and 13).
+
+With every factor but ``U^(m)`` fixed, ``<X, W> = <Z, U^(m)>``: linear in the block, so
+a block update is a ridge LDA of size ``d = l_m k``, solved exactly. J never falls.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from tensorcrp._algebra import Samples, gram_except, unit_columns, whitening
+
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Numerator and denominator rows, and the order in which modes are updated."""
+
+    between: Samples
+    within: Samples
+    order_of_modes: object = None
+
+    @property
+    def rows(self):
+        return self.between, self.within
+
+    @property
+    def shape(self):
+        return self.within.shape
+
+    @property
+    def modes(self):
+        given = self.order_of_modes
+        return range(len(self.shape)) if given is None else given
+
+    @property
+    def is_flat(self):
+        """Order 1 with fewer rows than entries: the start is the answer.
+
+        With more rows the block update is better conditioned, and as cheap.
+        """
+        return len(self.shape) == 1 and len(self.within) < self.shape[0]
+
+    def features(self, rows, product, factors, mode, white):
+        """Rows contracted with all factors but one, in white coordinates: (B, d, n)."""
+        lanes, size, rank = factors[mode].shape
+        Z = rows.finish(product, _columns(factors), mode)
+        Z = Z.transpose(0, 2, 1).reshape(lanes, rank, -1)
+        Z = white.transpose(0, 2, 1) @ Z.astype(float, copy=False)
+        return Z.reshape(lanes, rank * size, -1)
+
+
+class Ascent:
+    """Block ascent of B lanes on one component; a lane that is done drops out.
+
+    Factors have unit columns; `weights` (B, k) belong to the columns of W.
+    """
+
+    def __init__(self, problem, found, which, factors):
+        B, _, k = factors[0].shape
+        self.problem, self.found, self.which = problem, found, which
+        self.factors = [unit_columns(factor) for factor in factors]
+        self.weights = np.ones((B, k))
+        self.objective = np.zeros(B)
+        self.scores = np.zeros((B, len(problem.within)))
+        self.scores_between = np.zeros((B, len(problem.between)))
+        self.history = [[] for _ in range(B)]
+        self.n_iter = np.zeros(B, int)
+        self.converged = np.zeros(B, bool)
+
+    def run(self, max_iter, tol):
+        """Sweep over the modes until J grows by at most the share `tol`."""
+        active = np.arange(len(self.which))
+        for _ in range(max_iter):
+            before = self.objective[active]
+            self._sweep(active)
+            self.n_iter[active] += 1
+            gain = self.objective[active] - before
+            done = gain <= tol * self.objective[active]
+            self.converged[active[done]] = True
+            active = active[~done]
+            if not len(active):
+                break
+
+    def accept(self):
+        """Take the start, of rank one at order 1, as it is."""
+        found, u = self.found, self.factors[0][:, :, 0]
+        t, s = (
+            rows.side_product(_columns(self.factors), left=True).astype(float)
+            for rows in self.problem.rows
+        )
+        if found.count:
+            scores, scores_between = (each[self.which] for each in found.all_scores())
+            earlier = found.factors[0][self.which, : found.count, :, 0]
+            overlaps = u[:, None] @ earlier.transpose(0, 2, 1)
+            t -= (overlaps @ scores_between)[:, 0]
+            s -= (overlaps @ scores)[:, 0]
+        self._keep_scores(np.arange(len(u)), t, s)
+        self.n_iter[:], self.converged[:] = 1, True
+
+    def _sweep(self, active):
+        problem = self.problem
+        for left, modes in groupby(problem.modes, key=problem.within.is_left):
+            columns = _columns([factor[active] for factor in self.factors])
+            products = [rows.side_product(columns, left) for rows in problem.rows]
+            for mode in modes:
+                self._update(active, mode, products)
+
+    def _update(self, active, mode, products):
+        """One exact block update of every active lane: a small ridge LDA."""
+        factors = [factor[active] for factor in self.factors]
+        # ||W||_F is the plain norm in white coordinates, so the ridge is lambda I in
+        # every block; lambda I on U^(m) itself would be another objective per mode.
+        grams = [factor.transpose(0, 2, 1) @ factor for factor in factors]
+        white = whitening(gram_except(grams, mode))
+        D, Z = (
+            self.problem.features(rows, product, factors, mode, white)
+            for rows, product in zip(self.problem.rows, products, strict=True)
+        )
+        which, found = self.which[active], self.found
+        if found.count:
+            H = found.overlaps(which, factors, mode, white)
+            D -= H @ found.scores_between[which, : found.count]
+            Z -= H @ found.scores[which, : found.count]
+        u = ridge_lda(D, Z, found.lambdas[which])
+        self._keep_scores(active, (u[:, None] @ D)[:, 0], (u[:, None] @ Z)[:, 0])
+        self._keep_factor(active, mode, u, white)
+
+    def _keep_factor(self, active, mode, u, white):
+        lanes, size, rank = self.factors[mode][active].shape
+        u = u.reshape(lanes, rank, size).transpose(0, 2, 1)
+        U = u @ white.transpose(0, 2, 1)
+        self.factors[mode][active] = unit_columns(U)
+        self.weights[active] = np.linalg.norm(U, axis=1)
+
+    def _keep_scores(self, active, t, s):
+        lambdas = self.found.lambdas[self.which[active]]
+        J = (t**2).sum(axis=1) / ((s**2).sum(axis=1) + lambdas)
+        self.objective[active] = J
+        self.scores[active], self.scores_between[active] = s, t
+        for lane, value in zip(active, J, strict=True):
+            self.history[lane].append(value)
+
+
+def ridge_lda(D, Z, lambdas):
+    """Unit maximisers of ``||D^T u||^2 / (||Z^T u||^2 + lambda ||u||^2)``.
+
+    Parameters
+    ----------
+    D : ndarray of shape (B, d, c)
+    Z : ndarray of shape (B, d, n)
+    lambdas : ndarray of shape (B,)
+
+    Returns
+    -------
+    ndarray of shape (B, d)
+    """
+    if D.shape[2] > D.shape[1]:  # D D^T is all that counts: a root with d columns
+        D = np.linalg.qr(D.transpose(0, 2, 1), mode="r").transpose(0, 2, 1)
+    V = np.stack([_ridge_solve(*lane) for lane in zip(D, Z, lambdas, strict=True)])
+    top = np.linalg.eigh(D.transpose(0, 2, 1) @ V)[1][:, :, -1:]
+    u = (V @ top)[:, :, 0]
+    return u / np.linalg.norm(u, axis=1, keepdims=True)
+
+
+def _ridge_solve(D, Z, lam):
+    """``(Z Z^T + lambda I)^{-1} D`` through the smaller of Z Z^T and Z^T Z."""
+    dual = Z.shape[1] < Z.shape[0]
+    gram = Z.T @ Z if dual else Z @ Z.T
+    # A ridge below rounding cannot be factored.
+    lam = max(lam, 4 * EPS * np.trace(gram))
+    gram.flat[:: len(gram) + 1] += lam
+    if not dual:
+        return _solve_positive(gram, D)
+    return (D - Z @ _solve_positive(gram, Z.T @ D)) / lam
+
+
+def _solve_positive(matrix, right):
+    _, solution, info = dposv(matrix, right)
+    if info:
+        raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
+    return solution
+
+
+def _columns(factors):
+    """Factors (B, l_m, k) as matrices (l_m, B k): lanes are more columns."""
+    return [f.transpose(1, 0, 2).reshape(f.shape[1], -1) for f in factors]

@@ -1,0 +1,416 @@
+"""Compound rank-k projections as a scikit-learn transformer.
+
+In: samples ``X`` (n, l_1, ..., l_N) with class labels ``y``.
+Out: h unit projections ``W_p`` of CP rank at most k, found one after the other to
+maximise the paper's objective (4) on data deflated by the earlier ones (2), and
+features ``<X, W_p>`` of the deflated samples, (n, h), by one matrix product.
+
+The one place where statistics (`scatter`) and optimisation (`solver`) meet.
+"""
+
+import warnings
+from math import prod
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor
+from tensorcrp._estimator import (
+    TensorTransformer,
+    TooFewSamples,
+    all_or_nothing,
+    check_choice,
+    check_integer,
+    check_real,
+    check_samples,
+)
+from tensorcrp.scatter import ClassScatter
+from tensorcrp.solver import INITS, solve
+
+
+class TensorCRP(TensorTransformer):
+    """Compound Rank-k Projections: discriminant features of matrices and tensors.
+
+    Each of h features is the inner product of a sample with a tensor of CP rank at
+    most k, ``W = sum_r u_r^(1) o ... o u_r^(N)``. Projections are found one after the
+    other; each maximises the ratio of between-class to within-class variation,
+
+    ``J(W) = sum_c <Xbar_c - Xbar, W>^2
+    / (sum_c sum_{i in c} <X_i - Xbar_c, W>^2 + lambda ||W||^2)``,
+
+    on samples from which the earlier ones have been taken off. Order 2 is the method
+    of [1]_, order 1 is regularised linear discriminant analysis.
+
+    Parameters
+    ----------
+    n_components : int, "paper" or None, default=None
+        Number of projections h. None stands for ``min(2 (c - 1), P)``, with c classes
+        and P entries in a sample, "paper" for ``min((c - 1)**2, P)``.
+    rank : int or "full", default=2
+        CP rank k of a projection. From the largest rank on that a sample's shape
+        allows for sure, ``P / max(l_m)``, every tensor is reached, as with "full":
+        ridge LDA on vectorised samples.
+    reg : float, default=0.3
+        Strength of the ridge.
+    reg_scale : {"relative", "absolute"}, default="relative"
+        With "relative", lambda is `reg` times the mean within-class scatter of an
+        entry, so that one `reg` suits data of any scale; with "absolute", `reg` is the
+        paper's lambda.
+    between : {"classes", "samples"}, default="classes"
+        How class means count in the numerator: each once, as in the paper, or by the
+        size of the class, as in classical LDA.
+    init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
+        Start of each projection: the best tensor of any rank cut to rank k, the
+        paper's identity matrices, normal random numbers, the arrays ``(l_m, k)`` that
+        ``init(shape, rank, random_state)`` returns, or arrays given once for all.
+    n_init : int, default=1
+        Number of starts of each projection, of which the best is kept. All but the
+        first are random.
+    max_iter : int, default=10
+        Largest number of sweeps over the modes for one projection.
+    tol : float, default=1e-3
+        A projection is done when a sweep raises J by no more than this share. With 0,
+        every projection gets `max_iter` sweeps and no warning.
+    sample_shape : tuple of int, default=None
+        Shape of a sample when the rows of X are flattened samples.
+    random_state : int, RandomState instance or None, default=None
+        Source of random starts. Nothing else is random.
+    verbose : int, default=0
+        Print a line after each projection.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (h, l_m, k)
+        CP factors, one array per mode.
+    components_ : ndarray of shape (h, l_1, ..., l_N)
+        The projections as tensors of norm one, the entry of largest magnitude positive.
+    projections_ : ndarray of shape (h, P)
+        Rows that give the features of a raw sample, deflation included.
+    objective_ : list of h arrays
+        J after each block update.
+    n_iter_ : int
+        Largest number of sweeps that a projection took.
+    lambda_ : float
+        The ridge in the scale of the data, the paper's lambda.
+    classes_ : ndarray of shape (c,)
+    sample_shape_ : tuple of int
+    input_shape_ : tuple of int
+        Shape of a sample as it was given to `fit`: flattened or not.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X had column names.
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The order-1 case with at
+        most c - 1 components.
+
+    References
+    ----------
+    .. [1] X. Chang, F. Nie, S. Wang, Y. Yang, X. Zhou and C. Zhang, "Compound Rank-k
+       Projections for Bilinear Analysis", IEEE Transactions on Neural Networks and
+       Learning Systems 27(7), 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import TensorCRP
+    >>> digits = load_digits()
+    >>> crp = TensorCRP(rank=2).fit(digits.images, digits.target)
+    >>> crp.transform(digits.images).shape
+    (1797, 18)
+    >>> [factor.shape for factor in crp.factors_]
+    [(18, 8, 2), (18, 8, 2)]
+    """
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        rank=2,
+        reg=0.3,
+        reg_scale="relative",
+        between="classes",
+        init="lda",
+        n_init=1,
+        max_iter=10,
+        tol=1e-3,
+        sample_shape=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.rank = rank
+        self.reg = reg
+        self.reg_scale = reg_scale
+        self.between = between
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_shape = sample_shape
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the projections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
+            Read in blocks and never changed; a read-only memory map will do.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        TensorCRP
+            The fitted estimator. After an error or Ctrl-C it is what it was before.
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            X, y, weight = check_samples(self, X, y, sample_weight)
+            _check_labels(y, weight, self.reg_scale)
+            self._n_components(np.unique(y))
+            if self._is_full():  # vectors from the start: no second copy later
+                X = X.reshape(len(X), -1)
+            self._scatter = None
+            return self.fit_scatter(ClassScatter.from_samples(X, y, weight))
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Take in a batch and find the projections of all batches so far.
+
+        Batches of any size and order give the result of one `fit`, to rounding. As
+        long as there are fewer than two classes, or nothing varies within classes, the
+        estimator takes the batch in and stays unfitted. Statistics are kept from batch
+        to batch (at most P rows); `fit` keeps none, so a batch after it starts over.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
+        y : array-like of shape (n,)
+            A class may turn up in any batch.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        TensorCRP
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            so_far = getattr(self, "_scatter", None)
+            if so_far is None and hasattr(self, "projections_"):
+                warnings.warn(
+                    "partial_fit starts over: fit keeps no statistics of its samples. "
+                    "Give every batch to partial_fit to add them up.",
+                    stacklevel=2,
+                )
+            X, y, weight = check_samples(
+                self, X, y, sample_weight, reset=so_far is None
+            )
+            batch = ClassScatter.from_samples(X, y, weight)
+            self._scatter = batch if so_far is None else so_far.merge(batch)
+            try:
+                return self.fit_scatter(self._scatter)
+            except TooFewSamples:
+                return self
+
+    def fit_scatter(self, scatter):
+        """Find the projections from class statistics alone.
+
+        Parameters
+        ----------
+        scatter : ClassScatter
+            Statistics of all samples, e.g. merged from many batches.
+
+        Returns
+        -------
+        TensorCRP
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            self._adopt_shape(scatter.shape)
+            lam = self._lambda(scatter)
+            h = self._n_components(scatter.classes)
+            full = self._is_full()
+            work = scatter.flatten() if full else scatter
+            (result,) = solve(
+                work.between(self.between),
+                work.root,
+                [lam],
+                rank=1 if full else self.rank,
+                n_components=h,
+                init="lda" if full else self._init(),
+                n_init=1 if full else self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                rng=check_random_state(self.random_state),
+                callback=self._report(h) if self.verbose else None,
+            )
+            return self._take(result, lam, scatter.classes)
+
+    def cp_tensor(self, component):
+        """One projection as a tensorly ``CPTensor``.
+
+        Parameters
+        ----------
+        component : int
+
+        Returns
+        -------
+        tensorly.cp_tensor.CPTensor
+            Weights of one and a factor (l_m, k) per mode.
+        """
+        return cp_tensor([factor[component] for factor in self.factors_])
+
+    def _take(self, result, lam, classes):
+        """Turn the solver's factors into the fitted attributes."""
+        factors = result.factors
+        if self._is_full():
+            dense = factors[0][:, :, 0].reshape(-1, *self.sample_shape_)
+            factors = cp_from_dense(dense)
+        self.factors_, self.components_ = cp_normalize(factors)
+        self.projections_ = _deflated(self.components_.reshape(len(factors[0]), -1))
+        self.objective_, self.n_iter_ = result.objective, int(result.n_iter.max())
+        self.lambda_, self.classes_ = lam, classes
+        unfinished = int((~result.converged).sum())
+        if unfinished and self.tol > 0:
+            warnings.warn(
+                f"{unfinished} of {len(result.converged)} projections still gained "
+                f"more than tol={self.tol} in sweep max_iter={self.max_iter}; their "
+                "features are usable. Raise max_iter or tol, or set tol=0 for a fixed "
+                "number of sweeps.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return self
+
+    def _adopt_shape(self, shape):
+        """Take the sample shape from statistics that did not come through `fit`."""
+        known = getattr(self, "sample_shape_", None)
+        if known is None or prod(known) != prod(shape):
+            self.sample_shape_ = self.input_shape_ = shape
+            self.n_features_in_ = shape[0]
+
+    def _is_full(self):
+        shape = self.sample_shape_
+        return self.rank == "full" or self.rank >= prod(shape) // max(shape)
+
+    def _n_components(self, classes):
+        """The number of projections h for these classes, checked."""
+        n_features, others = prod(self.sample_shape_), len(classes) - 1
+        if self.n_components is None:
+            return min(2 * others, n_features)
+        if self.n_components == "paper":
+            return min(others**2, n_features)
+        if self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {n_features} "
+                f"entries of a sample of shape {self.sample_shape_}; ask for at most "
+                f"{n_features}."
+            )
+        return self.n_components
+
+    def _lambda(self, scatter):
+        """The ridge in the scale of the data, or why there is none."""
+        if len(scatter.classes) < 2:
+            raise TooFewSamples(_ONE_CLASS.format(scatter.classes))
+        trace = scatter.trace
+        if self.reg_scale == "relative" and trace == 0:
+            raise TooFewSamples(_NOTHING_WITHIN)
+        if self.reg == 0 and _is_singular(scatter.root):
+            raise TooFewSamples(
+                f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
+                f"for {prod(scatter.shape)} entries of a sample): the objective has no "
+                "maximum. Set reg > 0, e.g. the default 0.3."
+            )
+        scale = trace / prod(scatter.shape) if self.reg_scale == "relative" else 1.0
+        return float(self.reg * scale)
+
+    def _init(self):
+        """The start, checked against the sample shape if it is given as arrays."""
+        init = self.init
+        if callable(init):
+            shape = self.sample_shape_
+            return lambda *args: _check_factors(init(*args), shape, self.rank)
+        if isinstance(init, str):
+            return init
+        return _check_factors(init, self.sample_shape_, self.rank)
+
+    def _check_parameters(self):
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, also=("paper",))
+        check_integer("rank", self.rank, also=("full",))
+        check_real("reg", self.reg)
+        check_real("tol", self.tol)
+        check_choice("reg_scale", self.reg_scale, ("relative", "absolute"))
+        check_choice("between", self.between, ("classes", "samples"))
+        check_integer("n_init", self.n_init)
+        check_integer("max_iter", self.max_iter)
+        if isinstance(self.init, str):
+            check_choice("init", self.init, INITS)
+
+    def _report(self, n_components):
+        def line(p, objective, n_iter):
+            print(
+                f"[TensorCRP] projection {p + 1}/{n_components}: "
+                f"J = {objective[0]:.4g} after {n_iter[0]} sweeps",
+                flush=True,
+            )
+
+        return line
+
+
+_ONE_CLASS = (
+    "y has fewer than two classes, {}: one class leaves nothing to tell apart. "
+    "Pass samples of two classes or more."
+)
+_NOTHING_WITHIN = (
+    "nothing varies within the classes (every class has one sample, or all its samples "
+    'are equal), so reg_scale="relative" has no scale. Pass two different samples of '
+    'some class, or set reg_scale="absolute".'
+)
+
+
+def _check_labels(y, weight, reg_scale):
+    """Refuse labels that cannot work before any statistics are made."""
+    used = y if weight is None else y[weight > 0]
+    classes, counts = np.unique(used, return_counts=True)
+    if len(classes) < 2:
+        raise TooFewSamples(_ONE_CLASS.format(classes))
+    if reg_scale == "relative" and counts.max() == 1:
+        raise TooFewSamples(_NOTHING_WITHIN)
+
+
+def _check_factors(factors, shape, rank):
+    """Given start factors as arrays, or an error that lists the shapes."""
+    wanted = [(size, rank) for size in shape]
+    got = [np.shape(factor) for factor in factors]
+    if got != wanted:
+        raise ValueError(
+            f"init must give one array (l_m, rank) per mode, of shapes {wanted}; "
+            f"got shapes {got}."
+        )
+    factors = [np.array(factor, float) for factor in factors]
+    if not all(np.isfinite(factor).all() and factor.any() for factor in factors):
+        raise ValueError("init gives factors with NaN, infinity or only zeros.")
+    return factors
+
+
+def _is_singular(root):
+    n_features = prod(root.shape[1:])
+    if len(root) < n_features:
+        return True
+    values = np.linalg.svd(root.reshape(-1, n_features), compute_uv=False)
+    return values[-1] <= n_features * np.finfo(root.dtype).eps * values[0]
+
+
+def _deflated(W):
+    """Rows that include the deflation of a new sample: ``C^{-1} W``, (h, P).
+
+    Feature p is ``<X - sum_{q<p} y_q W_q, W_p>``, so ``C y = W vec(X)`` with
+    ``C = tril(W W^T, -1) + I``.
+    """
+    return solve_triangular(np.tril(W @ W.T, -1), W, lower=True, unit_diagonal=True)

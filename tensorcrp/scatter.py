@@ -1,0 +1,220 @@
+"""Class statistics that the objective needs, mergeable batch by batch.
+
+In: samples ``X`` of shape (n, l_1, ..., l_N) and labels ``y`` of shape (n,).
+Out: class weights (c,), class means (c, l_1, ..., l_N) and a *root* of the
+within-class scatter: rows ``A_j`` with
+
+    sum_j <A_j, W>^2 = sum_c sum_{i in c} w_i <X_i - Xbar_c, W>^2    for every W,
+
+the first term of the denominator in the paper's objective (3). Up to P samples the
+rows are the centred samples; beyond P (the number of entries of a sample) they are
+the triangular factor of a QR decomposition, P rows however many samples there are.
+Roots of two batches merge exactly. Nothing here knows projections.
+"""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from tensorcrp._algebra import bounded_threads, empty_samples
+
+BLOCK_BYTES = 2**25  # working blocks of about 32 MB: small beside the data
+
+
+@dataclass(frozen=True)
+class ClassScatter:
+    """Weights, means and the within-class root of labelled samples.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (c,)
+        Sorted labels.
+    counts : ndarray of shape (c,)
+        Sum of the sample weights per class.
+    means : ndarray of shape (c, l_1, ..., l_N)
+        In float64.
+    root : ndarray of shape (r, l_1, ..., l_N)
+        In the working precision of the samples.
+    """
+
+    classes: np.ndarray
+    counts: np.ndarray
+    means: np.ndarray
+    root: np.ndarray
+
+    @classmethod
+    def from_samples(cls, X, y, sample_weight=None):
+        """Statistics of samples, read in blocks and copied at most once.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, l_1, ..., l_N)
+            Real numbers of any type; float32 keeps the root in float32.
+        y : ndarray of shape (n,)
+        sample_weight : ndarray of shape (n,), optional
+            Not negative; samples of weight zero count for nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.arange(24.0).reshape(6, 2, 2)
+        >>> scatter = ClassScatter.from_samples(X, [0, 0, 0, 1, 1, 1])
+        >>> scatter.counts
+        array([3., 3.])
+        >>> scatter.root.shape  # six samples, but four entries
+        (4, 2, 2)
+        """
+        y = np.asarray(y)
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        used = np.flatnonzero(weight)
+        classes, codes = np.unique(y[used], return_inverse=True)
+        counts = np.bincount(codes, weight[used])
+        batches = _Batches(X, used, codes, weight[used])
+        tall = len(used) > prod(X.shape[1:])
+        with bounded_threads(8 * X.size):
+            means = batches.class_sums(len(classes)) / _as_column(counts, X.ndim)
+            root = batches.triangle(means) if tall else batches.centred(means)
+        return cls(classes, counts, means, root)
+
+    @property
+    def shape(self):
+        """Shape of a sample."""
+        return self.root.shape[1:]
+
+    @property
+    def trace(self):
+        """Trace of the within-class scatter."""
+        entries = self.root.ravel(order="K")  # memory order: no copy
+        steps = range(0, len(entries), BLOCK_BYTES // 8)
+        blocks = (entries[i : i + BLOCK_BYTES // 8].astype(float) for i in steps)
+        return float(sum(block @ block for block in blocks))
+
+    def between(self, weighting):
+        """Rows of the numerator of J: (c, l_1, ..., l_N).
+
+        Deviations of the class means from the overall mean, each once
+        (``"classes"``, the paper) or by class size (``"samples"``, classical LDA).
+        """
+        share = _as_column(self.counts / self.counts.sum(), self.means.ndim)
+        deviations = self.means - (share * self.means).sum(axis=0)
+        if weighting == "samples":
+            deviations = deviations * np.sqrt(_as_column(self.counts, self.means.ndim))
+        return deviations
+
+    def merge(self, other):
+        """Statistics of both batches together, exact to rounding.
+
+        A class in both batches adds one row: the difference of its two means.
+        """
+        if self.shape != other.shape:
+            raise ValueError(
+                f"cannot merge samples of shape {other.shape} into statistics of "
+                f"samples of shape {self.shape}; reshape the new batch."
+            )
+        classes = np.union1d(self.classes, other.classes)
+        (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))
+        counts = n1 + n2
+        pull = _as_column(n2 / counts, m1.ndim)
+        means = m1 + pull * (m2 - m1)
+        gap = np.sqrt(_as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
+        root = _stack([self.root, other.root, gap])
+        return ClassScatter(classes, counts, means, root).compress()
+
+    def compress(self):
+        """The same statistics with at most P rows in the root."""
+        n_features = prod(self.shape)
+        if len(self.root) <= n_features:
+            return self
+        rows = self.root.reshape(len(self.root), n_features)
+        with bounded_threads(8 * rows.size):
+            triangle = np.linalg.qr(rows.astype(float), mode="r")
+        root = empty_samples(len(triangle), self.shape, self.root.dtype)
+        root[...] = triangle.reshape(root.shape)
+        return replace(self, root=root)
+
+    def flatten(self):
+        """The same statistics of vectorised samples, of shape (P,)."""
+        n_features = prod(self.shape)
+        return replace(
+            self,
+            means=self.means.reshape(-1, n_features),
+            root=self.root.reshape(-1, n_features),
+        )
+
+    def _on(self, classes):
+        """Counts and means on a larger set of classes, zero where unknown."""
+        counts, means = np.zeros(len(classes)), np.zeros((len(classes), *self.shape))
+        where = np.searchsorted(classes, self.classes)
+        counts[where], means[where] = self.counts, self.means
+        return counts, means
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Blocks of the used samples with their class codes and weights."""
+
+    X: np.ndarray
+    used: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def _blocks(self, rows):
+        for start in range(0, len(self.used), rows):
+            part = slice(start, start + rows)
+            yield part, self.X[self.used[part]].astype(float, copy=False)
+
+    def _rows(self):
+        return max(1, BLOCK_BYTES // (8 * prod(self.X.shape[1:])))
+
+    def class_sums(self, n_classes):
+        sums = np.zeros((n_classes, *self.X.shape[1:]))
+        for part, block in self._blocks(self._rows()):
+            member = np.zeros((n_classes, len(block)))
+            member[self.codes[part], np.arange(len(block))] = self.weight[part]
+            sums += np.tensordot(member, block, axes=1)
+        return sums
+
+    def _deviations(self, means, rows):
+        for part, block in self._blocks(rows):
+            block -= means[self.codes[part]]
+            block *= _as_column(np.sqrt(self.weight[part]), block.ndim)
+            yield part, block
+
+    def centred(self, means):
+        """Weighted deviations from the class means: the one copy of the data."""
+        dtype = np.float32 if self.X.dtype == np.float32 else np.float64
+        root = empty_samples(len(self.used), self.X.shape[1:], dtype)
+        for part, block in self._deviations(means, self._rows()):
+            root[part] = block
+        return root
+
+    def triangle(self, means):
+        """Triangular root of all deviations, P rows, blocks folded in one by one."""
+        n_features = prod(self.X.shape[1:])
+        upper = np.empty((0, n_features))
+        for _, block in self._deviations(means, max(self._rows(), 4 * n_features)):
+            stacked = np.concatenate([upper, block.reshape(len(block), n_features)])
+            upper = np.linalg.qr(stacked, mode="r")
+        root = empty_samples(len(upper), self.X.shape[1:], float)
+        root[...] = upper.reshape(root.shape)
+        return root
+
+
+def _stack(parts):
+    """Rows of all parts that are not null (at least one row), arranged.
+
+    The precision is that of the roots; the last part, the means, is always float64.
+    """
+    keep = [part[part.any(axis=tuple(range(1, part.ndim)))] for part in parts]
+    if not sum(map(len, keep)):
+        keep = [parts[0][:1]]
+    dtype = np.result_type(*parts[:-1])
+    root = empty_samples(sum(map(len, keep)), parts[0].shape[1:], dtype)
+    np.concatenate(keep, out=root, casting="same_kind")
+    return root
+
+
+def _as_column(values, ndim):
+    """Values (n,) shaped to multiply an array of `ndim` axes along its first."""
+    return np.reshape(values, (-1,) + (1,) * (ndim - 1))

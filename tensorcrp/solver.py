@@ -1,0 +1,238 @@
+"""Block ascent on compound rank-k projections, with deflation, in lanes.
+
+In: ``between`` rows ``(c, l_1, ..., l_N)`` and ``within`` rows ``(n, l_1, ..., l_N)``
+with ``sum_i <between_i, W>^2`` and ``sum_i <within_i, W>^2`` the numerator and the
+denominator of
+
+    J(W) = sum_i <between_i, W>^2 / (sum_i <within_i, W>^2 + lambda ||W||_F^2),
+
+the paper's objective (4) for ``W = [[U^(1), ..., U^(N)]]`` of CP rank k.
+Out: per lambda, h projections found one after the other on data deflated by the
+earlier ones, as factors ``(h, l_m, k)``, with the objective after every block update.
+
+Nothing here knows labels. Several lambdas and several starts run in lockstep: each
+pair is a *lane*, all lanes share each pass over the data, and arrays of lanes have
+the lane first. The data are never changed: deflation is taken off after contraction,
+where earlier projections, being CP tensors, cost products of k x k matrices.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorcrp._algebra import Samples, bounded_threads, cp_sum, cp_truncate
+from tensorcrp._ascent import Ascent, Problem
+from tensorcrp._starts import STARTS, RidgeDirections
+
+INITS = ("lda", *STARTS)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the solver found for one lambda.
+
+    Attributes
+    ----------
+    factors : list of ndarray (h, l_m, k), one per mode
+    objective : list of h arrays
+        J after each block update, non-decreasing.
+    n_iter : ndarray of int, shape (h,)
+        Sweeps over all modes.
+    converged : ndarray of bool, shape (h,)
+    """
+
+    factors: list
+    objective: list
+    n_iter: np.ndarray
+    converged: np.ndarray
+
+
+def solve(
+    between,
+    within,
+    lambdas,
+    *,
+    rank,
+    n_components,
+    init="lda",
+    n_init=1,
+    max_iter=10,
+    tol=1e-3,
+    rng=None,
+    modes=None,
+    callback=None,
+):
+    """Find compound rank-k projections for every lambda in one go.
+
+    Parameters
+    ----------
+    between : ndarray of shape (c, l_1, ..., l_N)
+    within : ndarray of shape (n, l_1, ..., l_N)
+        Not copied if it comes from `_algebra.empty_samples`, never changed.
+    lambdas : sequence of A floats
+    rank, n_components : int
+    init : {"lda", "identity", "random"}, callable or list of ndarray (l_m, k)
+        A callable is asked for every component: ``init(shape, rank, rng)`` returns
+        one array (l_m, k) per mode.
+    n_init : int
+        Starts per component, the best of which is kept; all but the first are random.
+    max_iter : int
+        Sweeps over the modes per component.
+    tol : float
+        A component is done when a sweep raises J by at most this share.
+    rng : numpy.random.RandomState
+    modes : sequence of int
+        Order of the block updates in a sweep; ``range(N)`` by default.
+    callback : callable
+        Called as ``callback(p, objective, n_iter)`` after component p, with one
+        entry per lambda.
+
+    Returns
+    -------
+    list of A `Result`
+    """
+    problem = Problem(Samples.arrange(between), Samples.arrange(within), modes)
+    lambdas = np.asarray(lambdas, float)
+    with bounded_threads(problem.within.tensor.nbytes):
+        found = _Found(problem, lambdas, n_components, rank)
+        starter = _Starter(problem, lambdas, rank, init, n_init, rng)
+        which = np.repeat(np.arange(len(lambdas)), n_init)  # lane -> lambda
+        for p in range(n_components):
+            ascent = Ascent(problem, found, which, starter.factors(found))
+            if problem.is_flat:
+                ascent.accept()
+            elif len(problem.shape) == 1:
+                ascent.run(max_iter=1, tol=np.inf)  # one block is the whole problem
+            else:
+                ascent.run(max_iter, tol)
+            winners = _best_lane(ascent.objective, len(lambdas))
+            found.add(ascent, winners)
+            starter.deflate(found)
+            if callback is not None:
+                callback(p, ascent.objective[winners], ascent.n_iter[winners])
+    return found.results()
+
+
+class _Found:
+    """Projections found so far, one sequence per lambda, and what deflation needs."""
+
+    def __init__(self, problem, lambdas, n_components, rank):
+        A, h = len(lambdas), n_components
+        self.lambdas = lambdas
+        self.count = 0
+        self.factors = [np.zeros((A, h, size, rank)) for size in problem.shape]
+        self.scores = np.zeros((A, h, len(problem.within)))
+        self.scores_between = np.zeros((A, h, len(problem.between)))
+        self.history = [[] for _ in range(A)]
+        self.n_iter = np.zeros((A, h), int)
+        self.converged = np.zeros((A, h), bool)
+
+    def overlaps(self, which, factors, mode, white):
+        """Earlier projections contracted as the rows are: (B, d, p).
+
+        A product of k x k cross-Gram matrices, because they are CP tensors too.
+        """
+        p = self.count
+        cross = 1.0
+        for m, factor in enumerate(factors):
+            if m != mode:
+                earlier = self.factors[m][which, :p]
+                cross = cross * (earlier.transpose(0, 1, 3, 2) @ factor[:, None])
+        mine = self.factors[mode][which, :p]
+        mine = mine @ cross if len(factors) > 1 else mine
+        mine = mine @ white[:, None]
+        lanes, _, size, rank = mine.shape
+        return mine.transpose(0, 3, 2, 1).reshape(lanes, rank * size, p)
+
+    def all_scores(self):
+        """Scores of the within and between rows so far: (A, p, n) and (A, p, c)."""
+        return self.scores[:, : self.count], self.scores_between[:, : self.count]
+
+    def weighted_sum(self, weights):
+        """Dense sums of the projections: weights (A, p, 1) -> (A, P)."""
+        first, *rest = (factor[:, : self.count] for factor in self.factors)
+        sums = cp_sum([first * weights[..., None], *rest])
+        return sums.reshape(len(weights), -1)
+
+    def add(self, ascent, winners):
+        """Keep the winning lane of every lambda as the next component."""
+        p = self.count
+        for kept, factor in zip(self.factors, ascent.factors, strict=True):
+            kept[:, p] = factor[winners]
+        self.factors[0][:, p] *= ascent.weights[winners][:, None]
+        self.scores[:, p] = ascent.scores[winners]
+        self.scores_between[:, p] = ascent.scores_between[winners]
+        self.n_iter[:, p] = ascent.n_iter[winners]
+        self.converged[:, p] = ascent.converged[winners]
+        for history, lane in zip(self.history, winners, strict=True):
+            history.append(np.array(ascent.history[lane]))
+        self.count += 1
+
+    def results(self):
+        """One `Result` per lambda."""
+        return [
+            Result(
+                [factor[a] for factor in self.factors],
+                self.history[a],
+                self.n_iter[a],
+                self.converged[a],
+            )
+            for a in range(len(self.lambdas))
+        ]
+
+
+class _Starter:
+    """Start factors (B, l_m, k) of every component, for all lanes."""
+
+    def __init__(self, problem, lambdas, rank, init, n_init, rng):
+        self.shape, self.rank, self.rng = problem.shape, rank, rng
+        self.init, self.n_init, self.n_lambdas = init, n_init, len(lambdas)
+        self.directions = None
+        if init == "lda" or problem.is_flat:
+            rows = problem.between, problem.within
+            self.directions = RidgeDirections(*rows, lambdas)
+
+    def factors(self, found):
+        """Lanes of one lambda stand together; random starts are shared by lambdas."""
+        first = self._first(found)
+        more = [self._same(STARTS["random"]) for _ in range(self.n_init - 1)]
+        return [
+            np.stack(lanes, axis=1).reshape(-1, *lanes[0].shape[1:])
+            for lanes in zip(first, *more, strict=True)
+        ]
+
+    def deflate(self, found):
+        """Follow the component that was found last."""
+        if self.directions is not None:
+            scores, scores_between = found.all_scores()
+            self.directions.deflate(scores[:, -1], scores_between[:, -1])
+
+    def _first(self, found):
+        if self.directions is not None:
+            return self._lda(found)
+        if callable(self.init):
+            return self._same(self.init)
+        if isinstance(self.init, str):
+            return self._same(STARTS[self.init])
+        return self._same(lambda shape, rank, rng: self.init)
+
+    def _same(self, start):
+        factors = start(self.shape, self.rank, self.rng)
+        return [np.repeat(np.array(f, float)[None], self.n_lambdas, 0) for f in factors]
+
+    def _lda(self, found):
+        w = self.directions.directions(found)
+        factors = cp_truncate(w.reshape(-1, *self.shape), self.rank)
+        lost = ~(np.linalg.norm(w, axis=1) > 0)  # nothing left to separate
+        if lost.any():
+            identity = self._same(STARTS["identity"])
+            for factor, safe in zip(factors, identity, strict=True):
+                factor[lost] = safe[lost]
+        return factors
+
+
+def _best_lane(objective, n_lambdas):
+    """Index of the lane with the largest J among the starts of each lambda."""
+    by_lambda = objective.reshape(n_lambdas, -1)
+    n_init = by_lambda.shape[1]
+    return np.argmax(by_lambda, axis=1) + n_init * np.arange(n_lambdas)
