@@ -4,7 +4,7 @@ In: ``n`` samples of shape ``(l_1, ..., l_N)`` and CP factors, one array
 ``(l_m, K)`` per mode whose K columns may belong to several problems (lanes).
 Out: the samples contracted with every factor but one, ``(K, n, l_m)``: the ``Z`` of
 ``<X, W> = <Z, U^(m)>``, which at order 2 is the paper's
-``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (Lemma 4).
+``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (its fifth lemma).
 
 A plain ``(n, l_1, ..., l_N)`` array makes a mode product copy itself. Here samples
 stand as ``(L, n, R)``: L the product of the left modes, R that of the right ones.
@@ -14,30 +14,19 @@ This module alone talks to tensorly.
 """
 
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dsyevr
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, mode_dot, multi_mode_dot
-from threadpoolctl import ThreadpoolController  # a dependency of scikit-learn
 
 # Directions of a Gram matrix below this share of its largest eigenvalue are null:
 # dividing by their square root would turn rounding (1e-16) into more than 1e-10.
 NULL = 1e-12
-# Below this many bytes of data BLAS threads wait for each other more than they work:
-# a QR decomposition of 900 x 64 took 100 ms with two threads and 1 ms with one.
-SMALL = 2**25
-
-
-def bounded_threads(nbytes):
-    """Context with one BLAS thread where the data are small; restored at its end."""
-    return _blas().limit(limits=1 if nbytes < SMALL else None, user_api="blas")
-
-
-@cache
-def _blas():
-    return ThreadpoolController()  # looks through all loaded libraries: 10 ms
+FEW = 3
+CACHED = 2**19  # bytes: below, the calls cost more than the memory traffic
 
 
 def split_modes(shape):
@@ -101,10 +90,10 @@ class Samples:
         """
         s = self.split
         if left:
-            kept = mode_dot(self.tensor, _khatri_rao(factors[s:], factors).T, 2)
-            kept = kept.transpose(2, 1, 0)
+            right = _khatri_rao(factors[s:], factors)
+            kept = _columnwise(self.tensor, right, 2).transpose(0, 2, 1)
         else:
-            kept = mode_dot(self.tensor, _khatri_rao(factors[:s], factors).T, 0)
+            kept = _columnwise(self.tensor, _khatri_rao(factors[:s], factors), 0)
         return kept.reshape(*kept.shape[:2], *self._side(left))
 
     def finish(self, product, factors, mode):
@@ -142,6 +131,17 @@ class Samples:
         return self.shape[: self.split] if left else self.shape[self.split :]
 
 
+def _columnwise(tensor, matrix, mode):
+    """Mode products with the columns of a matrix (l, K), the column first.
+
+    Memory bandwidth is the limit, and up to FEW columns BLAS comes closer to it by
+    matrix-vector products, one per column, than by one matrix product.
+    """
+    if matrix.shape[1] <= FEW and tensor.nbytes > CACHED:
+        return np.stack([mode_dot(tensor, column, mode) for column in matrix.T])
+    return np.moveaxis(mode_dot(tensor, matrix.T, mode), mode, 0)
+
+
 def _khatri_rao(some, factors):
     """Khatri-Rao product of `some` of the factors; a row of ones for none."""
     if not some:
@@ -168,6 +168,15 @@ def whitening(gram):
     keep = g > NULL * g[..., -1:]
     scale = np.where(keep, 1.0 / np.sqrt(np.where(keep, g, 1.0)), 0.0)
     return E * scale[..., None, :]
+
+
+def top_eigenvector(matrix):
+    """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
+    size = len(matrix)
+    _, vectors, _, _, info = dsyevr(matrix, range="I", il=size, iu=size)
+    if info or not np.isfinite(vectors[0, 0]):
+        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+    return vectors[:, 0]
 
 
 def unit_columns(factor):
@@ -301,3 +310,12 @@ def _sign_of_largest(values, axis):
 def cp_tensor(factors):
     """A tensorly ``CPTensor`` with weights one of factors (l_m, k)."""
     return CPTensor((np.ones(factors[0].shape[1]), list(factors)))
+
+
+def deflated_rows(W):
+    """Rows that include the deflation of a new sample: ``C^{-1} W``, (h, P).
+
+    Feature p is ``<X - sum_{q<p} y_q W_q, W_p>``, so ``C y = W vec(X)`` with
+    ``C = tril(W W^T, -1) + I``.
+    """
+    return solve_triangular(np.tril(W @ W.T, -1), W, lower=True, unit_diagonal=True)

@@ -14,7 +14,13 @@ from itertools import groupby
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from tensorcrp._algebra import Samples, gram_except, unit_columns, whitening
+from tensorcrp._algebra import (
+    Samples,
+    gram_except,
+    top_eigenvector,
+    unit_columns,
+    whitening,
+)
 
 EPS = np.finfo(float).eps
 
@@ -83,17 +89,19 @@ class Ascent:
             self._sweep(active)
             self.n_iter[active] += 1
             gain = self.objective[active] - before
-            done = gain <= tol * self.objective[active]
+            done = (gain <= tol * self.objective[active]) & (tol > 0)
             self.converged[active[done]] = True
             active = active[~done]
             if not len(active):
                 break
 
     def accept(self):
-        """Take the start, of rank one at order 1, as it is."""
-        found, u = self.found, self.factors[0][:, :, 0]
+        """Take the start as it is: at order 1 its first column is the projection."""
+        found = self.found
+        u = found.orthogonal(self.which, self.factors[0][:, :, 0])
+        white = np.ones((len(u), 1, 1))
         t, s = (
-            rows.side_product(_columns(self.factors), left=True).astype(float)
+            rows.side_product(_columns([u[:, :, None]]), left=True).astype(float)
             for rows in self.problem.rows
         )
         if found.count:
@@ -102,7 +110,7 @@ class Ascent:
             overlaps = u[:, None] @ earlier.transpose(0, 2, 1)
             t -= (overlaps @ scores_between)[:, 0]
             s -= (overlaps @ scores)[:, 0]
-        self._keep_scores(np.arange(len(u)), t, s)
+        self._keep(np.arange(len(u)), 0, u, white, t, s)
         self.n_iter[:], self.converged[:] = 1, True
 
     def _sweep(self, active):
@@ -130,23 +138,36 @@ class Ascent:
             D -= H @ found.scores_between[which, : found.count]
             Z -= H @ found.scores[which, : found.count]
         u = ridge_lda(D, Z, found.lambdas[which])
-        self._keep_scores(active, (u[:, None] @ D)[:, 0], (u[:, None] @ Z)[:, 0])
-        self._keep_factor(active, mode, u, white)
+        if len(factors) == 1:
+            u = found.orthogonal(which, u)
+        self._keep(
+            active, mode, u, white, (u[:, None] @ D)[:, 0], (u[:, None] @ Z)[:, 0]
+        )
 
-    def _keep_factor(self, active, mode, u, white):
-        lanes, size, rank = self.factors[mode][active].shape
-        u = u.reshape(lanes, rank, size).transpose(0, 2, 1)
-        U = u @ white.transpose(0, 2, 1)
-        self.factors[mode][active] = unit_columns(U)
-        self.weights[active] = np.linalg.norm(U, axis=1)
+    def _keep(self, active, mode, u, white, t, s):
+        """Take the new factor of each lane unless rounding made J smaller.
 
-    def _keep_scores(self, active, t, s):
+        The block update is exact, so only nearly collinear columns can do that.
+        """
         lambdas = self.found.lambdas[self.which[active]]
         J = (t**2).sum(axis=1) / ((s**2).sum(axis=1) + lambdas)
-        self.objective[active] = J
-        self.scores[active], self.scores_between[active] = s, t
-        for lane, value in zip(active, J, strict=True):
-            self.history[lane].append(value)
+        better = J >= self.objective[active]
+        lanes = active[better]
+        U = u.reshape(len(u), white.shape[2], -1).transpose(0, 2, 1)[better]
+        if len(self.factors) == 2:
+            # u (V T)^T is the same matrix as (u T^T) V^T, but V T has orthonormal
+            # columns: nearly collinear ones are not handed from factor to factor.
+            self.factors[1 - mode][lanes] = (
+                self.factors[1 - mode][lanes] @ white[better]
+            )
+        else:
+            U = U @ white[better].transpose(0, 2, 1)
+        self.factors[mode][lanes] = unit_columns(U)
+        self.weights[lanes] = np.linalg.norm(U, axis=1)
+        self.objective[lanes] = J[better]
+        self.scores[lanes], self.scores_between[lanes] = s[better], t[better]
+        for lane in active:
+            self.history[lane].append(self.objective[lane])
 
 
 def ridge_lda(D, Z, lambdas):
@@ -162,12 +183,25 @@ def ridge_lda(D, Z, lambdas):
     -------
     ndarray of shape (B, d)
     """
-    if D.shape[2] > D.shape[1]:  # D D^T is all that counts: a root with d columns
-        D = np.linalg.qr(D.transpose(0, 2, 1), mode="r").transpose(0, 2, 1)
-    V = np.stack([_ridge_solve(*lane) for lane in zip(D, Z, lambdas, strict=True)])
-    top = np.linalg.eigh(D.transpose(0, 2, 1) @ V)[1][:, :, -1:]
-    u = (V @ top)[:, :, 0]
-    return u / np.linalg.norm(u, axis=1, keepdims=True)
+    lanes = zip(D, Z, lambdas, strict=True)
+    u = np.stack([_direction(*lane) for lane in lanes])
+    norms = np.linalg.norm(u, axis=1, keepdims=True)
+    # Nothing left to separate: any direction is as good. The last white coordinate
+    # belongs to the largest eigenvalue of the Gram matrix and is never null.
+    u[norms[:, 0] == 0, -1] = 1.0
+    return u / np.where(norms > 0, norms, 1.0)
+
+
+def _direction(D, Z, lam):
+    """Top generalised eigenvector of ``D D^T`` and ``Z Z^T + lambda I``: (d,).
+
+    The numerator has few columns: with ``V = (Z Z^T + lambda I)^{-1} D`` it is
+    ``V a``, ``a`` the top eigenvector of ``D^T V``, of size min(c, d).
+    """
+    if D.shape[1] > D.shape[0]:  # only D D^T counts: take its root with d columns
+        D = np.linalg.qr(D.T, mode="r").T
+    V = _ridge_solve(D, Z, lam)
+    return V @ top_eigenvector(D.T @ V)
 
 
 def _ridge_solve(D, Z, lam):

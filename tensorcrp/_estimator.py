@@ -10,6 +10,7 @@ from math import prod
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -67,16 +68,13 @@ class TensorTransformer(
         -------
         ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
         """
-        features = np.asarray(X)
-        if features.ndim != 2 or features.shape[1] != len(self.projections_):
-            raise ValueError(
-                f"X has shape {features.shape}; inverse_transform takes features of "
-                f"shape (n, {len(self.projections_)}), as transform returns them."
-            )
-        basis = self.components_.reshape(len(self.components_), -1)
-        dtype = np.float32 if features.dtype == np.float32 else np.float64
-        tensors = features @ basis.astype(dtype, copy=False)
+        features = check_features(self, X)
+        tensors = features @ self._basis().astype(features.dtype, copy=False)
         return tensors.reshape(-1, *self.input_shape_)
+
+    def _basis(self):
+        """Flat tensors (h, P) that a unit of each feature stands for."""
+        return self.components_.reshape(len(self.components_), -1)
 
     @property
     def _n_features_out(self):
@@ -112,14 +110,18 @@ def check_samples(estimator, X, y, sample_weight=None, *, reset=True):
     """Checked ``X`` (n, l_1, ..., l_N), labels (n,) and weights (n,) or None.
 
     Sets ``sample_shape_`` and ``input_shape_`` if `reset`, else compares with them.
+    An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back.
     """
-    _refuse_ragged(X)
+    _refuse(X)
     if not reset:
-        _check_shape(estimator, X)
-    X, y = validate_data(estimator, X, y, reset=reset, **_RULES)
+        _compare_shape(estimator, X)
+    with _objects_explained():
+        checked = validate_data(estimator, X, y, reset=reset, **_RULES)
+    X, y = (checked, None) if isinstance(y, str) else checked
     _check_modes(X)
     _check_finite(X)
-    check_classification_targets(y)
+    if y is not None:
+        check_classification_targets(y)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -133,14 +135,79 @@ def check_samples(estimator, X, y, sample_weight=None, *, reset=True):
 def check_tensor(estimator, X):
     """Checked ``X`` of the fitted sample shape, in the layout given to fit."""
     check_is_fitted(estimator)
-    _refuse_ragged(X)
-    _check_shape(estimator, X)
-    X = validate_data(estimator, X, reset=False, **_RULES)
+    _refuse(X)
+    _compare_shape(estimator, X)
+    with _objects_explained():
+        X = validate_data(estimator, X, reset=False, **_RULES)
     _check_finite(X)
     return X
 
 
+UNLABELLED = "no_validation"  # scikit-learn's word for: there is no y to look at
 _RULES = {"dtype": "numeric", "allow_nd": True, "ensure_all_finite": False}
+
+
+def check_features(estimator, X):
+    """Features (n, h) of a fitted transformer, in float32 or float64."""
+    check_is_fitted(estimator)
+    features, h = np.asarray(X), estimator._n_features_out
+    if features.ndim != 2 or features.shape[1] != h:
+        raise ValueError(
+            f"X has shape {features.shape}; inverse_transform takes features of "
+            f"shape (n, {h}), as transform returns them."
+        )
+    dtype = np.float32 if features.dtype == np.float32 else np.float64
+    return features.astype(dtype, copy=False)
+
+
+def check_labels(y, weight=None, reg_scale="relative", nothing=None):
+    """Refuse labels that cannot work before any statistics are made.
+
+    `nothing` says what to do if no class can have two different samples; by default
+    the words of an estimator that has a parameter `reg_scale`.
+    """
+    used = y if weight is None else y[weight > 0]
+    classes, counts = np.unique(used, return_counts=True)
+    if len(classes) < 2:
+        raise TooFewSamples(ONE_CLASS.format(classes))
+    if reg_scale == "relative" and counts.max() == 1:
+        raise TooFewSamples(nothing or NOTHING_WITHIN)
+
+
+def ridge(scatter, reg, reg_scale="relative", nothing=None):
+    """The ridge in the scale of the data, or why there is none."""
+    if len(scatter.classes) < 2:
+        raise TooFewSamples(ONE_CLASS.format(scatter.classes))
+    trace = scatter.trace
+    if reg_scale == "relative" and trace == 0:
+        raise TooFewSamples(nothing or NOTHING_WITHIN)
+    if reg == 0 and _is_singular(scatter.root):
+        raise TooFewSamples(
+            f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
+            f"for {prod(scatter.shape)} entries of a sample): the objective has no "
+            "maximum. Set reg > 0."
+        )
+    scale = trace / prod(scatter.shape) if reg_scale == "relative" else 1.0
+    return float(reg * scale)
+
+
+def _is_singular(root):
+    n_features = prod(root.shape[1:])
+    if len(root) < n_features:
+        return True
+    values = np.linalg.svd(root.reshape(-1, n_features), compute_uv=False)
+    return values[-1] <= n_features * np.finfo(root.dtype).eps * values[0]
+
+
+ONE_CLASS = (
+    "y has fewer than two classes, {}: one class leaves nothing to tell apart. "
+    "Pass samples of two classes or more."
+)
+NOTHING_WITHIN = (
+    "nothing varies within the classes (every class has one sample, or all its samples "
+    'are equal), so reg_scale="relative" has no scale. Pass two different samples of '
+    'some class, or set reg_scale="absolute".'
+)
 
 
 def _sample_shape(estimator, X):
@@ -148,30 +215,60 @@ def _sample_shape(estimator, X):
     given = estimator.sample_shape
     if given is None or tuple(given) == X.shape[1:]:
         return X.shape[1:]
-    shape = tuple(given)
-    if X.ndim != 2 or prod(shape) != X.shape[1]:
+    if X.ndim != 2:
         raise ValueError(
-            f"sample_shape={given} stands for {prod(shape)} entries, but the samples "
-            f"of X have shape {X.shape[1:]}; give the shape that multiplies up to "
-            f"{prod(X.shape[1:])}."
+            f"sample_shape={given} is for flattened samples, but those of X have shape "
+            f"{X.shape[1:]}; leave sample_shape out."
         )
-    return shape
-
-
-def _refuse_ragged(X):
-    if not isinstance(X, (list, tuple)):
-        return
-    try:
-        np.shape(X)
-    except ValueError as error:
+    if prod(given) != X.shape[1]:
         raise ValueError(
-            "X is ragged: its samples do not all have the same shape. Crop, pad or "
-            "resample them to one shape, then stack them with numpy.stack."
+            f"sample_shape={given} stands for {prod(given)} entries, but the samples "
+            f"of X have {X.shape[1]}; give the shape that multiplies up to that."
+        )
+    return tuple(given)
+
+
+def _refuse(X):
+    """Ragged, complex and object input: what scikit-learn names less clearly."""
+    if isinstance(X, (list, tuple)):
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(_RAGGED) from error
+    if not isinstance(X, np.ndarray):
+        return
+    if X.dtype.kind == "O" and any(isinstance(each, np.ndarray) for each in X.flat):
+        raise ValueError(_RAGGED)
+    if X.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X is {X.dtype}. Pass X.real, abs(X), or real "
+            "and imaginary parts stacked as one more mode."
+        )
+
+
+_RAGGED = (
+    "X is ragged: its samples do not all have the same shape. Crop, pad or resample "
+    "them to one shape, then stack them with numpy.stack."
+)
+
+
+@contextmanager
+def _objects_explained():
+    try:
+        yield
+    except TypeError as error:
+        if "float()" not in str(error):
+            raise
+        raise TypeError(
+            f"X holds objects that are not numbers ({error}); convert it to an array "
+            "of numbers first."
         ) from error
 
 
-def _check_shape(estimator, X):
+def _compare_shape(estimator, X):
     """Compare every mode; scikit-learn itself looks at the first one alone."""
+    if issparse(X):
+        return  # scikit-learn says how to convert it
     shape = tuple(getattr(X, "shape", None) or np.asarray(X).shape)[1:]
     fitted = estimator.input_shape_
     if shape != fitted and (len(shape) > 1 or len(fitted) > 1):
@@ -233,3 +330,16 @@ def check_choice(name, value, choices):
     if not isinstance(value, str) or value not in choices:
         names = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {names}, got {value!r}.")
+
+
+def check_shape(name, value):
+    """Refuse anything but a sequence of positive integers."""
+    try:
+        sizes = list(value)
+    except TypeError:
+        sizes = []
+    if not sizes or not all(isinstance(s, Integral) and s > 0 for s in sizes):
+        raise ValueError(
+            f"{name} must be a sequence of positive integers, e.g. (16, 16), "
+            f"got {value!r}."
+        )

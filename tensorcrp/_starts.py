@@ -12,6 +12,9 @@ from itertools import chain, cycle, islice
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
+
+from tensorcrp._algebra import top_eigenvector
 
 EPS = np.finfo(float).eps
 
@@ -47,31 +50,31 @@ STARTS = {"identity": identity_start, "random": random_start}
 class RidgeDirections:
     """Ridge-LDA directions of the deflated data, one per lambda.
 
-    Deflating by a unit tensor with scores ``s`` (within rows) and ``t`` (between
-    rows) takes ``s s^T`` off the Gram matrix of the rows, so the data are read once
-    for a direction and the Gram matrix is factored once for all of them.
+    In the dual form all that counts is ``M = lambda I + A A^T`` of the within rows A,
+    factored once. Deflating by unit tensors with scores S (p, n) of those rows leaves
+    ``M - S^T S``, whose inverse needs one matrix of size p (Woodbury), and the data
+    are read once for a direction.
 
     Parameters
     ----------
     between, within : Samples
         c and n rows; the numerator and the denominator of J.
     lambdas : ndarray of shape (A,)
+    share : float
+        Least ridge, in mean squares of the within rows. The dual form divides rounding
+        by the ridge; a start may do with a larger one.
     """
 
-    def __init__(self, between, within, lambdas):
+    def __init__(self, between, within, lambdas, share=0.0):
         self.between, self.within = between, within
         gram = within.gram()
-        # A ridge below rounding cannot be factored. For a start that is no loss.
-        self.lambdas = np.maximum(lambdas, len(gram) * EPS * np.trace(gram))
+        # A ridge below rounding cannot be factored.
+        least = max(len(gram) * EPS, share / len(gram)) * np.trace(gram)
         eye = np.eye(len(gram))
-        self.chol = [cho_factor(gram + lam * eye) for lam in self.lambdas]
-        A = len(lambdas)
-        self.cross = np.repeat(within.gram(between)[None], A, axis=0)  # A_p D_p^T
-        self.inner = np.repeat(between.gram()[None], A, axis=0)  # D_p D_p^T
-        self.solved = np.stack(  # F = (lambda I + A_p A_p^T)^{-1} A_p D_p^T
-            [cho_solve(chol, self.cross[0]) for chol in self.chol]
-        )
-        self.updates = [np.empty((len(gram), 0))] * A
+        self.chol = [cho_factor(gram + lam * eye) for lam in np.maximum(lambdas, least)]
+        self.cross, self.inner = within.gram(between), between.gram()
+        self.solved = [cho_solve(chol, self.cross) for chol in self.chol]
+        self.solved_scores = [np.empty((0, len(gram))) for _ in lambdas]
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -80,24 +83,31 @@ class RidgeDirections:
         -------
         ndarray of shape (A, P), null where nothing is left to separate.
         """
-        schur = self.inner - self.cross.transpose(0, 2, 1) @ self.solved
-        top = np.linalg.eigh(schur)[1][:, :, -1:]
-        dual = self.solved @ top
-        w = self.between.combine(top[:, :, 0]) - self.within.combine(dual[:, :, 0])
+        S, T = found.all_scores()
+        both = [self._dual(a, S[a], T[a]) for a in range(len(self.chol))]
+        top, dual = (np.stack(each) for each in zip(*both, strict=True))
+        w = self.between.combine(top) - self.within.combine(dual)
         if found.count:
             # The rows above are raw: take the earlier projections' share off.
-            scores, scores_between = found.all_scores()
-            w -= found.weighted_sum(scores_between @ top - scores @ dual)
+            shift = T @ top[:, :, None] - S @ dual[:, :, None]
+            w = w - found.weighted_sum(shift)
         return w
 
-    def deflate(self, scores, scores_between):
-        """Take the newest projections off: scores (A, n) and (A, c)."""
-        for a, (s, t) in enumerate(zip(scores, scores_between, strict=True)):
-            G = self.updates[a]
-            g = cho_solve(self.chol[a], s) + G @ (G.T @ s)
-            # 1 - s^T g is positive; rounding can spoil it when lambda is tiny.
-            left = max(1.0 - s @ g, EPS)
-            self.solved[a] += np.outer(g / left, s @ self.solved[a] - t)
-            self.cross[a] -= np.outer(s, t)
-            self.inner[a] -= np.outer(t, t)
-            self.updates[a] = np.column_stack([G, g / np.sqrt(left)])
+    def _dual(self, a, S, T):
+        """Weights of the between (c,) and within rows (n,) in the direction."""
+        Y = self.solved_scores[a]
+        F, info = self.solved[a] - Y.T @ T, 0
+        if len(S):
+            _, more, info = dposv(np.eye(len(S)) - S @ Y.T, S @ F)
+            F = F + Y.T @ more
+        schur = self.inner - T.T @ T - (self.cross - S.T @ T).T @ F
+        if info or not np.isfinite(schur).all():
+            return np.zeros(len(schur)), np.zeros(len(F))
+        top = top_eigenvector(schur)
+        return top, F @ top
+
+    def deflate(self, scores):
+        """Follow the newest projections: scores of the within rows, (A, n)."""
+        for a, s in enumerate(scores):
+            solved = cho_solve(self.chol[a], s)
+            self.solved_scores[a] = np.vstack([self.solved_scores[a], solved])

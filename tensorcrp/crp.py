@@ -12,11 +12,18 @@ import warnings
 from math import prod
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor
+from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor, deflated_rows
+from tensorcrp._checks import (
+    NOTHING_WITHIN,
+    ONE_CLASS,
+    check_factors,
+    check_labels,
+    is_singular,
+)
 from tensorcrp._estimator import (
     TensorTransformer,
     TooFewSamples,
@@ -25,6 +32,7 @@ from tensorcrp._estimator import (
     check_integer,
     check_real,
     check_samples,
+    check_shape,
 )
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import INITS, solve
@@ -68,9 +76,9 @@ class TensorCRP(TensorTransformer):
     n_init : int, default=1
         Number of starts of each projection, of which the best is kept. All but the
         first are random.
-    max_iter : int, default=10
+    max_iter : int, default=20
         Largest number of sweeps over the modes for one projection.
-    tol : float, default=1e-3
+    tol : float, default=0.1
         A projection is done when a sweep raises J by no more than this share. With 0,
         every projection gets `max_iter` sweeps and no warning.
     sample_shape : tuple of int, default=None
@@ -135,8 +143,8 @@ class TensorCRP(TensorTransformer):
         between="classes",
         init="lda",
         n_init=1,
-        max_iter=10,
-        tol=1e-3,
+        max_iter=20,
+        tol=0.1,
         sample_shape=None,
         random_state=None,
         verbose=0,
@@ -171,13 +179,14 @@ class TensorCRP(TensorTransformer):
         """
         with all_or_nothing(self):
             self._check_parameters()
+            self._forget()
             X, y, weight = check_samples(self, X, y, sample_weight)
-            _check_labels(y, weight, self.reg_scale)
+            check_labels(y, weight, self.reg_scale)
             self._n_components(np.unique(y))
+            self._init()
             if self._is_full():  # vectors from the start: no second copy later
                 X = X.reshape(len(X), -1)
-            self._scatter = None
-            return self.fit_scatter(ClassScatter.from_samples(X, y, weight))
+            return self._solve(ClassScatter.from_samples(X, y, weight))
 
     def partial_fit(self, X, y, sample_weight=None):
         """Take in a batch and find the projections of all batches so far.
@@ -207,14 +216,19 @@ class TensorCRP(TensorTransformer):
                     "Give every batch to partial_fit to add them up.",
                     stacklevel=2,
                 )
+            if so_far is None:
+                self._forget()
             X, y, weight = check_samples(
                 self, X, y, sample_weight, reset=so_far is None
             )
             batch = ClassScatter.from_samples(X, y, weight)
             self._scatter = batch if so_far is None else so_far.merge(batch)
+            self._n_components(self._scatter.classes)
             try:
-                return self.fit_scatter(self._scatter)
+                return self._solve(self._scatter)
             except TooFewSamples:
+                if hasattr(self, "projections_"):
+                    raise
                 return self
 
     def fit_scatter(self, scatter):
@@ -231,25 +245,10 @@ class TensorCRP(TensorTransformer):
         """
         with all_or_nothing(self):
             self._check_parameters()
-            self._adopt_shape(scatter.shape)
-            lam = self._lambda(scatter)
-            h = self._n_components(scatter.classes)
-            full = self._is_full()
-            work = scatter.flatten() if full else scatter
-            (result,) = solve(
-                work.between(self.between),
-                work.root,
-                [lam],
-                rank=1 if full else self.rank,
-                n_components=h,
-                init="lda" if full else self._init(),
-                n_init=1 if full else self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                rng=check_random_state(self.random_state),
-                callback=self._report(h) if self.verbose else None,
-            )
-            return self._take(result, lam, scatter.classes)
+            self._forget()
+            self.sample_shape_ = self.input_shape_ = scatter.shape
+            self.n_features_in_ = scatter.shape[0]
+            return self._solve(scatter)
 
     def cp_tensor(self, component):
         """One projection as a tensorly ``CPTensor``.
@@ -263,18 +262,13 @@ class TensorCRP(TensorTransformer):
         tensorly.cp_tensor.CPTensor
             Weights of one and a factor (l_m, k) per mode.
         """
+        check_is_fitted(self)
         return cp_tensor([factor[component] for factor in self.factors_])
 
-    def _take(self, result, lam, classes):
-        """Turn the solver's factors into the fitted attributes."""
-        factors = result.factors
-        if self._is_full():
-            dense = factors[0][:, :, 0].reshape(-1, *self.sample_shape_)
-            factors = cp_from_dense(dense)
-        self.factors_, self.components_ = cp_normalize(factors)
-        self.projections_ = _deflated(self.components_.reshape(len(factors[0]), -1))
-        self.objective_, self.n_iter_ = result.objective, int(result.n_iter.max())
-        self.lambda_, self.classes_ = lam, classes
+    def _solve(self, scatter):
+        """Statistics -> solver -> fitted attributes."""
+        ((result, lam),) = self._path(scatter, [self.reg])
+        self._take(result, lam, scatter.classes)
         unfinished = int((~result.converged).sum())
         if unfinished and self.tol > 0:
             warnings.warn(
@@ -283,16 +277,48 @@ class TensorCRP(TensorTransformer):
                 "features are usable. Raise max_iter or tol, or set tol=0 for a fixed "
                 "number of sweeps.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return self
 
-    def _adopt_shape(self, shape):
-        """Take the sample shape from statistics that did not come through `fit`."""
-        known = getattr(self, "sample_shape_", None)
-        if known is None or prod(known) != prod(shape):
-            self.sample_shape_ = self.input_shape_ = shape
-            self.n_features_in_ = shape[0]
+    def _path(self, scatter, regs):
+        """Results for several `reg` in one run of the solver: [(Result, lambda)]."""
+        lambdas = [self._lambda(scatter, reg) for reg in regs]
+        h = self._n_components(scatter.classes)
+        full = self._is_full()
+        work = scatter.flatten() if full else scatter
+        results = solve(
+            work.between(self.between),
+            work.root,
+            lambdas,
+            rank=1 if full else self.rank,
+            n_components=h,
+            init="lda" if full else self._init(),
+            n_init=1 if full else self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=check_random_state(self.random_state),
+            callback=self._report(h) if self.verbose else None,
+        )
+        return list(zip(results, lambdas, strict=True))
+
+    def _take(self, result, lam, classes):
+        """Turn the solver's factors into the fitted attributes."""
+        factors = result.factors
+        if self._is_full():
+            dense = factors[0][:, :, 0].reshape(-1, *self.sample_shape_)
+            factors = cp_from_dense(dense)
+        self.factors_, self.components_ = cp_normalize(factors)
+        self.projections_ = deflated_rows(self.components_.reshape(len(factors[0]), -1))
+        self.objective_, self.n_iter_ = result.objective, int(result.n_iter.max())
+        self.lambda_, self.classes_ = lam, classes
+        return self
+
+    def _forget(self):
+        """Drop everything learnt, so that no state is a mixture of two fits."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self._scatter = None
 
     def _is_full(self):
         shape = self.sample_shape_
@@ -313,31 +339,34 @@ class TensorCRP(TensorTransformer):
             )
         return self.n_components
 
-    def _lambda(self, scatter):
+    def _lambda(self, scatter, reg):
         """The ridge in the scale of the data, or why there is none."""
         if len(scatter.classes) < 2:
-            raise TooFewSamples(_ONE_CLASS.format(scatter.classes))
+            raise TooFewSamples(ONE_CLASS.format(scatter.classes))
         trace = scatter.trace
         if self.reg_scale == "relative" and trace == 0:
-            raise TooFewSamples(_NOTHING_WITHIN)
-        if self.reg == 0 and _is_singular(scatter.root):
+            raise TooFewSamples(NOTHING_WITHIN)
+        if reg == 0 and is_singular(scatter.root):
             raise TooFewSamples(
                 f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
                 f"for {prod(scatter.shape)} entries of a sample): the objective has no "
                 "maximum. Set reg > 0, e.g. the default 0.3."
             )
         scale = trace / prod(scatter.shape) if self.reg_scale == "relative" else 1.0
-        return float(self.reg * scale)
+        return float(reg * scale)
 
     def _init(self):
         """The start, checked against the sample shape if it is given as arrays."""
-        init = self.init
-        if callable(init):
-            shape = self.sample_shape_
-            return lambda *args: _check_factors(init(*args), shape, self.rank)
+        init, shape, rank = self.init, self.sample_shape_, self.rank
         if isinstance(init, str):
             return init
-        return _check_factors(init, self.sample_shape_, self.rank)
+        if callable(init):
+            return lambda *args: check_factors(init(*args), shape, rank)
+        if rank == "full":
+            raise ValueError(
+                'init as arrays has no use with rank="full"; leave it out.'
+            )
+        return check_factors(init, shape, rank)
 
     def _check_parameters(self):
         if self.n_components is not None:
@@ -349,8 +378,11 @@ class TensorCRP(TensorTransformer):
         check_choice("between", self.between, ("classes", "samples"))
         check_integer("n_init", self.n_init)
         check_integer("max_iter", self.max_iter)
+        check_random_state(self.random_state)
         if isinstance(self.init, str):
             check_choice("init", self.init, INITS)
+        if self.sample_shape is not None:
+            check_shape("sample_shape", self.sample_shape)
 
     def _report(self, n_components):
         def line(p, objective, n_iter):
@@ -361,56 +393,3 @@ class TensorCRP(TensorTransformer):
             )
 
         return line
-
-
-_ONE_CLASS = (
-    "y has fewer than two classes, {}: one class leaves nothing to tell apart. "
-    "Pass samples of two classes or more."
-)
-_NOTHING_WITHIN = (
-    "nothing varies within the classes (every class has one sample, or all its samples "
-    'are equal), so reg_scale="relative" has no scale. Pass two different samples of '
-    'some class, or set reg_scale="absolute".'
-)
-
-
-def _check_labels(y, weight, reg_scale):
-    """Refuse labels that cannot work before any statistics are made."""
-    used = y if weight is None else y[weight > 0]
-    classes, counts = np.unique(used, return_counts=True)
-    if len(classes) < 2:
-        raise TooFewSamples(_ONE_CLASS.format(classes))
-    if reg_scale == "relative" and counts.max() == 1:
-        raise TooFewSamples(_NOTHING_WITHIN)
-
-
-def _check_factors(factors, shape, rank):
-    """Given start factors as arrays, or an error that lists the shapes."""
-    wanted = [(size, rank) for size in shape]
-    got = [np.shape(factor) for factor in factors]
-    if got != wanted:
-        raise ValueError(
-            f"init must give one array (l_m, rank) per mode, of shapes {wanted}; "
-            f"got shapes {got}."
-        )
-    factors = [np.array(factor, float) for factor in factors]
-    if not all(np.isfinite(factor).all() and factor.any() for factor in factors):
-        raise ValueError("init gives factors with NaN, infinity or only zeros.")
-    return factors
-
-
-def _is_singular(root):
-    n_features = prod(root.shape[1:])
-    if len(root) < n_features:
-        return True
-    values = np.linalg.svd(root.reshape(-1, n_features), compute_uv=False)
-    return values[-1] <= n_features * np.finfo(root.dtype).eps * values[0]
-
-
-def _deflated(W):
-    """Rows that include the deflation of a new sample: ``C^{-1} W``, (h, P).
-
-    Feature p is ``<X - sum_{q<p} y_q W_q, W_p>``, so ``C y = W vec(X)`` with
-    ``C = tril(W W^T, -1) + I``.
-    """
-    return solve_triangular(np.tril(W @ W.T, -1), W, lower=True, unit_diagonal=True)

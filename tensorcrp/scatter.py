@@ -17,7 +17,8 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import bounded_threads, empty_samples
+from tensorcrp._algebra import empty_samples
+from tensorcrp._threads import bounded_threads
 
 BLOCK_BYTES = 2**25  # working blocks of about 32 MB: small beside the data
 
@@ -111,6 +112,12 @@ class ClassScatter:
             raise ValueError(
                 f"cannot merge samples of shape {other.shape} into statistics of "
                 f"samples of shape {self.shape}; reshape the new batch."
+            )
+        kinds = {part.classes.dtype.kind in "biuf" for part in (self, other)}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"cannot merge labels {other.classes} with labels {self.classes}: use "
+                "numbers in every batch, or strings in every batch."
             )
         classes = np.union1d(self.classes, other.classes)
         (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))

@@ -20,11 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorcrp._algebra import Samples, bounded_threads, cp_sum, cp_truncate
+from tensorcrp._algebra import Samples, cp_sum, cp_truncate
 from tensorcrp._ascent import Ascent, Problem
 from tensorcrp._starts import STARTS, RidgeDirections
+from tensorcrp._threads import bounded_threads
 
 INITS = ("lda", *STARTS)
+# Least ridge of a start, in mean squares of the rows: rounding is divided by it.
+START_RIDGE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ def solve(
         Not copied if it comes from `_algebra.empty_samples`, never changed.
     lambdas : sequence of A floats
     rank, n_components : int
+        At order 1 the rank is 1 whatever is asked for.
     init : {"lda", "identity", "random"}, callable or list of ndarray (l_m, k)
         A callable is asked for every component: ``init(shape, rank, rng)`` returns
         one array (l_m, k) per mode.
@@ -79,7 +83,8 @@ def solve(
     max_iter : int
         Sweeps over the modes per component.
     tol : float
-        A component is done when a sweep raises J by at most this share.
+        A component is done when a sweep raises J by at most this share; with 0, only
+        after `max_iter` sweeps.
     rng : numpy.random.RandomState
     modes : sequence of int
         Order of the block updates in a sweep; ``range(N)`` by default.
@@ -93,6 +98,8 @@ def solve(
     """
     problem = Problem(Samples.arrange(between), Samples.arrange(within), modes)
     lambdas = np.asarray(lambdas, float)
+    if len(problem.shape) == 1:  # vectors have rank one and need no start
+        rank, init, n_init = 1, "identity", 1
     with bounded_threads(problem.within.tensor.nbytes):
         found = _Found(problem, lambdas, n_components, rank)
         starter = _Starter(problem, lambdas, rank, init, n_init, rng)
@@ -102,7 +109,7 @@ def solve(
             if problem.is_flat:
                 ascent.accept()
             elif len(problem.shape) == 1:
-                ascent.run(max_iter=1, tol=np.inf)  # one block is the whole problem
+                ascent.run(max_iter=1, tol=1.0)  # one block is the whole problem
             else:
                 ascent.run(max_iter, tol)
             winners = _best_lane(ascent.objective, len(lambdas))
@@ -133,16 +140,31 @@ class _Found:
         A product of k x k cross-Gram matrices, because they are CP tensors too.
         """
         p = self.count
-        cross = 1.0
+        cross = np.ones((1, 1, *self.factors[mode].shape[-1:] * 2))
         for m, factor in enumerate(factors):
             if m != mode:
                 earlier = self.factors[m][which, :p]
                 cross = cross * (earlier.transpose(0, 1, 3, 2) @ factor[:, None])
-        mine = self.factors[mode][which, :p]
-        mine = mine @ cross if len(factors) > 1 else mine
-        mine = mine @ white[:, None]
+        mine = self.factors[mode][which, :p] @ cross @ white[:, None]
         lanes, _, size, rank = mine.shape
         return mine.transpose(0, 3, 2, 1).reshape(lanes, rank * size, p)
+
+    def orthogonal(self, which, u):
+        """Unit vectors (B, P) less their share in the earlier ones, at order 1.
+
+        There projections are orthogonal, which rounding divided by a small lambda
+        would undo.
+        """
+        earlier = self.factors[0][which, : self.count, :, 0]
+        for lane, W in enumerate(earlier):
+            rest = u[lane] - (u[lane] @ W.T) @ W
+            if np.linalg.norm(rest) < 1e-8:  # nothing left to separate: any will do
+                rest = np.eye(1, len(rest), np.argmin((W**2).sum(axis=0)))[0]
+            for _ in range(2):  # once more for what rounding left of the first time
+                rest = rest - (rest @ W.T) @ W
+                rest /= np.linalg.norm(rest)
+            u[lane] = rest
+        return u
 
     def all_scores(self):
         """Scores of the within and between rows so far: (A, p, n) and (A, p, c)."""
@@ -189,8 +211,8 @@ class _Starter:
         self.init, self.n_init, self.n_lambdas = init, n_init, len(lambdas)
         self.directions = None
         if init == "lda" or problem.is_flat:
-            rows = problem.between, problem.within
-            self.directions = RidgeDirections(*rows, lambdas)
+            share = 0.0 if problem.is_flat else START_RIDGE
+            self.directions = RidgeDirections(*problem.rows, lambdas, share)
 
     def factors(self, found):
         """Lanes of one lambda stand together; random starts are shared by lambdas."""
@@ -204,8 +226,7 @@ class _Starter:
     def deflate(self, found):
         """Follow the component that was found last."""
         if self.directions is not None:
-            scores, scores_between = found.all_scores()
-            self.directions.deflate(scores[:, -1], scores_between[:, -1])
+            self.directions.deflate(found.scores[:, found.count - 1])
 
     def _first(self, found):
         if self.directions is not None:

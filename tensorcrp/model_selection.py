@@ -1,0 +1,277 @@
+"""Choice of rank, ridge and number of components on the training data alone.
+
+In: samples ``X`` (n, l_1, ..., l_N), labels ``y``, grids of ranks k, of ridges and of
+numbers of components h.
+Out: cross-validated accuracy of a classifier on the features, for every point of the
+grid, and a TensorCRP with the classifier, refitted with the best on all samples.
+
+All ridges of a fold and rank are one run of the solver, in lanes, and components are
+nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import ClassifierMixin, clone
+from sklearn.model_selection import check_cv
+from sklearn.neighbors import KNeighborsClassifier
+
+from tensorcrp._estimator import (
+    TensorTransformer,
+    all_or_nothing,
+    check_integer,
+    check_real,
+    check_samples,
+    check_tensor,
+)
+from tensorcrp._progress import progress
+from tensorcrp.crp import TensorCRP
+from tensorcrp.scatter import ClassScatter
+
+
+class TensorCRPCV(ClassifierMixin, TensorTransformer):
+    """TensorCRP with rank, ridge and number of components chosen by cross-validation.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Judge of the features; None stands for ``KNeighborsClassifier(1)``.
+    ranks : sequence of int or "full", default=(1, 2, "full")
+        Ranks to try. "full" is ridge LDA on vectorised samples.
+    regs : sequence of float, default=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+        Ridges to try.
+    n_components : int, sequence of int or None, default=None
+        Numbers of components to try; None stands for ``c - 1`` and ``2 (c - 1)`` with
+        c classes, as far as a sample has as many entries.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn. An integer is lowered to the size of the smallest
+        class, at least 2.
+    reg_scale, between, init, n_init, max_iter, tol, sample_shape, random_state
+        As in `TensorCRP`.
+    n_jobs : int, default=None
+        Processes over the folds.
+    verbose : int, default=0
+        Show a progress bar over the folds and ranks (needs tqdm).
+
+    Attributes
+    ----------
+    best_params_ : dict
+        Chosen "rank", "reg" and "n_components": the best mean score, the first in the
+        order of the grids if several share it.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+    cv_results_ : dict of ndarray
+        As in `sklearn.model_selection.GridSearchCV`, one entry per point of the grid.
+    best_estimator_ : TensorCRP
+        Refitted on all samples.
+    estimator_ : classifier
+        The judge, fitted on the features of all samples.
+    components_, projections_, factors_, classes_, n_iter_, sample_shape_, input_shape_
+        Those of `best_estimator_`.
+    n_splits_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X had column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import TensorCRPCV
+    >>> digits = load_digits()
+    >>> X, y = digits.images[:200], digits.target[:200]
+    >>> search = TensorCRPCV(ranks=(1, 2), regs=(0.1, 1.0), cv=3).fit(X, y)
+    >>> sorted(search.best_params_)
+    ['n_components', 'rank', 'reg']
+    >>> search.transform(X).shape == (200, search.best_params_["n_components"])
+    True
+    """
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        ranks=(1, 2, "full"),
+        regs=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+        n_components=None,
+        cv=5,
+        reg_scale="relative",
+        between="classes",
+        init="lda",
+        n_init=1,
+        max_iter=20,
+        tol=0.1,
+        sample_shape=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.ranks = ranks
+        self.regs = regs
+        self.n_components = n_components
+        self.cv = cv
+        self.reg_scale = reg_scale
+        self.between = between
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_shape = sample_shape
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X, y, groups=None):
+        """Choose the parameters by cross-validation and refit on all samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
+        y : array-like of shape (n,)
+        groups : array-like of shape (n,), default=None
+            Handed to `cv`: samples of one group stay on one side of a split.
+
+        Returns
+        -------
+        TensorCRPCV
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            X, y, _ = check_samples(self, X, y)
+            sizes = self._sizes(len(np.unique(y)), X[0].size)
+            folds = self._folds(X, y, groups)
+            grid = _Grid(list(self.ranks), list(self.regs), sizes)
+            tasks = [(fold, k) for fold in folds for k in grid.ranks]
+            scores = Parallel(n_jobs=self.n_jobs)(
+                delayed(_score_path)(
+                    self._crp(k, max(sizes)), self._judge(), X, y, fold, grid
+                )
+                for fold, k in progress(tasks, "TensorCRPCV", self.verbose)
+            )
+            self._choose(grid, np.reshape(scores, (len(folds), -1)))
+            return self._refit(X, y)
+
+    def predict(self, X):
+        """Labels of samples, by the classifier on their features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        features = self._features(X)
+        return self.estimator_.predict(features)
+
+    def _features(self, X):
+        X = check_tensor(self, X)
+        return self.best_estimator_.transform(X.reshape(len(X), *self.sample_shape_))
+
+    def _choose(self, grid, scores):
+        """Results of every point of the grid from scores (folds, points)."""
+        points = grid.points()
+        mean = scores.mean(axis=0)
+        results = {f"param_{name}": [p[name] for p in points] for name in points[0]}
+        results = {name: np.array(v, dtype=object) for name, v in results.items()}
+        results["params"] = points
+        for i, fold in enumerate(scores):
+            results[f"split{i}_test_score"] = fold
+        results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=0)
+        results["rank_test_score"] = 1 + (mean[:, None] < mean[None]).sum(axis=1)
+        self.cv_results_, self.n_splits_ = results, len(scores)
+        self.best_index_ = int(np.argmax(mean))
+        self.best_score_ = float(mean[self.best_index_])
+        self.best_params_ = points[self.best_index_]
+
+    def _refit(self, X, y):
+        best = self.best_params_
+        crp = self._crp(best["rank"], best["n_components"]).set_params(reg=best["reg"])
+        self.best_estimator_ = crp.fit(X, y)
+        self.estimator_ = self._judge().fit(crp.transform(X), y)
+        for name in ("components_", "projections_", "factors_", "classes_", "n_iter_"):
+            setattr(self, name, getattr(crp, name))
+        return self
+
+    def _crp(self, rank, n_components):
+        """An unfitted TensorCRP with the parameters that are not searched."""
+        names = ("reg_scale", "between", "init", "n_init", "max_iter", "tol")
+        shared = {name: getattr(self, name) for name in (*names, "random_state")}
+        return TensorCRP(n_components, rank=rank, **shared)
+
+    def _judge(self):
+        if self.estimator is None:
+            return KNeighborsClassifier(1)
+        return clone(self.estimator)
+
+    def _sizes(self, n_classes, n_features):
+        """The numbers of components to try, in ascending order."""
+        given = self.n_components
+        if given is None:
+            given = (n_classes - 1, 2 * (n_classes - 1))
+            return sorted({max(1, min(h, n_features)) for h in given})
+        given = np.atleast_1d(given).tolist()
+        for h in given:
+            check_integer("n_components", h)
+        return sorted(set(given))
+
+    def _folds(self, X, y, groups):
+        cv = self.cv
+        if isinstance(cv, Integral):
+            cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
+        return list(check_cv(cv, y, classifier=True).split(X, y, groups))
+
+    def _check_parameters(self):
+        for name in ("ranks", "regs"):
+            if isinstance(getattr(self, name), str) or not len(getattr(self, name)):
+                raise ValueError(
+                    f"{name} must be a sequence with at least one value, "
+                    f"got {getattr(self, name)!r}."
+                )
+        for rank in self.ranks:
+            check_integer("each of ranks", rank, also=("full",))
+        for reg in self.regs:
+            check_real("each of regs", reg)
+        self._crp(self.ranks[0], None)._check_parameters()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        return tags
+
+
+@dataclass(frozen=True)
+class _Grid:
+    ranks: list
+    regs: list
+    sizes: list
+
+    def points(self):
+        """Parameters in the order of the scores: rank, then reg, then size."""
+        names = ("rank", "reg", "n_components")
+        values = product(self.ranks, self.regs, self.sizes)
+        return [dict(zip(names, point, strict=True)) for point in values]
+
+
+def _score_path(crp, judge, X, y, fold, grid):
+    """Scores of all ridges and sizes for one fold and rank, sizes running fastest."""
+    train, test = fold
+    weight = np.zeros(len(X))
+    weight[train] = 1.0  # the statistics skip the others: no copy of the fold
+    crp.sample_shape_ = X.shape[1:]
+    flat = X.reshape(len(X), -1)
+    scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
+    scores = []
+    for result, lam in crp._path(scatter, grid.regs):
+        projections = crp._take(result, lam, scatter.classes).projections_
+        features = flat @ projections.T
+        for size in grid.sizes:
+            some = features[:, :size]
+            model = clone(judge).fit(some[train], y[train])
+            scores.append(model.score(some[test], y[test]))
+    return scores

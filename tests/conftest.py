@@ -1,0 +1,35 @@
+"""Shared fixtures and the two hypothesis profiles.
+
+``pytest`` runs the properties on a fixed set of examples;
+``pytest tests/test_properties.py --hypothesis-profile=long`` searches for new ones.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", max_examples=120, derandomize=True, **_COMMON)
+settings.register_profile("long", max_examples=3000, print_blob=True, **_COMMON)
+settings.load_profile("fixed")
+
+
+@pytest.fixture
+def make_samples():
+    """Labelled random tensors: ``make_samples(shape, n, n_classes, seed)``.
+
+    Class means differ, classes are not equally large, and every class has at least
+    two samples.
+    """
+
+    def make(shape, n=30, n_classes=3, seed=0, dtype=float):
+        rng = np.random.default_rng(seed)
+        weights = np.arange(1.0, n_classes + 1)
+        extra = rng.choice(n_classes, n - 2 * n_classes, p=weights / weights.sum())
+        y = np.concatenate([np.repeat(np.arange(n_classes), 2), extra])
+        means = rng.standard_normal((n_classes, *shape))
+        X = means[y] + rng.standard_normal((n, *shape))
+        order = rng.permutation(n)
+        return X[order].astype(dtype), y[order]
+
+    return make

@@ -1,0 +1,361 @@
+"""Every contraction against tensorly on the raw layout; CP helpers against theory."""
+
+import numpy as np
+import pytest
+import tensorly
+from numpy.testing import assert_allclose, assert_array_equal
+from tensorly.cp_tensor import cp_to_tensor
+from tensorly.tenalg import inner, mode_dot, multi_mode_dot
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from tensorcrp import _algebra as algebra
+from tensorcrp._algebra import Samples
+from tensorcrp._threads import bounded_threads
+
+SHAPES = [
+    (5,),
+    (1,),
+    (4, 3),
+    (1, 6),
+    (6, 1),
+    (3, 4, 2),
+    (1, 5, 1),
+    (7, 1, 2),
+    (2, 3, 4, 2),
+    (1, 1, 1, 3),
+    (2, 3, 1, 2, 3),
+    (9, 2, 1, 1, 2),
+    (2, 1, 3, 2, 2, 3),
+    (1, 1, 2, 1, 1, 1),
+]
+ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
+
+shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
+ranks = pytest.mark.parametrize("rank", [1, 2, 3])
+
+
+def random_factors(shape, rank, seed=0, h=None):
+    rng = np.random.default_rng(seed)
+    lead = () if h is None else (h,)
+    return [rng.standard_normal((*lead, size, rank)) for size in shape]
+
+
+def random_samples(shape, n=5, seed=1):
+    return np.random.default_rng(seed).standard_normal((n, *shape))
+
+
+def contracted(X, factors, mode):
+    """X with every factor but one, column by column: (K, n, l_m), by tensorly."""
+    others = [m for m in range(len(factors)) if m != mode]
+    if not others:
+        return np.stack([X] * factors[0].shape[1])
+    return np.stack(
+        [
+            multi_mode_dot(
+                X, [factors[m][:, r] for m in others], modes=[m + 1 for m in others]
+            )
+            for r in range(factors[0].shape[1])
+        ]
+    )
+
+
+def tucker_ranks(dense):
+    """Rank of every unfolding."""
+    unfoldings = (tensorly.unfold(dense, m) for m in range(dense.ndim))
+    return [np.linalg.matrix_rank(unfolding) for unfolding in unfoldings]
+
+
+@shapes
+@ranks
+@pytest.mark.parametrize("cached", [0, 2**19])
+def test_contraction_is_multi_mode_dot_for_every_mode(shape, rank, cached, monkeypatch):
+    monkeypatch.setattr(algebra, "CACHED", cached)  # column by column, or all at once
+    X, factors = random_samples(shape), random_factors(shape, rank)
+    samples = Samples.arrange(X)
+    for mode in range(len(shape)):
+        product = samples.side_product(factors, samples.is_left(mode))
+        Z = samples.finish(product, factors, mode)
+        assert Z.shape == (rank, len(X), shape[mode])
+        assert_allclose(Z, contracted(X, factors, mode), **ROUNDING)
+
+
+@shapes
+def test_side_product_contracts_the_other_side_only(shape):
+    X, factors = random_samples(shape), random_factors(shape, 2)
+    samples = Samples.arrange(X)
+    for left in (True, False):
+        gone = [m for m in range(len(shape)) if samples.is_left(m) != left]
+        product = samples.side_product(factors, left)
+        for r in range(2):
+            vectors = [factors[m][:, r] for m in gone]
+            expected = multi_mode_dot(X, vectors, modes=[m + 1 for m in gone])
+            assert_allclose(product[r], expected, **ROUNDING)
+
+
+@shapes
+def test_full_contraction_is_the_inner_product_with_the_cp_tensor(shape):
+    X, factors = random_samples(shape), random_factors(shape, 3)
+    W = cp_to_tensor((np.ones(3), factors))
+    samples = Samples.arrange(X)
+    product = samples.side_product(factors, samples.is_left(0))
+    Z = samples.finish(product, factors, 0)
+    assert_allclose(
+        np.einsum("rnl,lr->n", Z, factors[0]), [inner(x, W) for x in X], **ROUNDING
+    )
+
+
+@shapes
+def test_combine_is_a_mode_product_along_the_samples(shape):
+    X = random_samples(shape)
+    weights = np.random.default_rng(2).standard_normal((3, len(X)))
+    expected = mode_dot(X, weights, 0).reshape(3, -1)
+    assert_allclose(Samples.arrange(X).combine(weights), expected, **ROUNDING)
+
+
+@shapes
+def test_gram_holds_inner_products(shape):
+    X, Y = random_samples(shape, 5), random_samples(shape, 3, seed=4)
+    mine, theirs = Samples.arrange(X), Samples.arrange(Y)
+    expected = [[inner(x, y) for y in Y] for x in X]
+    assert_allclose(mine.gram(theirs), expected, **ROUNDING)
+    assert_allclose(mine.gram(), [[inner(x, y) for y in X] for x in X], **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arranging_an_empty_samples_array_makes_no_copy(shape, dtype):
+    X = algebra.empty_samples(6, shape, dtype)
+    X[...] = random_samples(shape, 6)
+    samples = Samples.arrange(X)
+    assert X.shape == (6, *shape) and X.dtype == dtype
+    assert np.shares_memory(samples.tensor, X)
+    assert_array_equal(samples.tensor, Samples.arrange(np.array(X, order="C")).tensor)
+    assert len(samples) == 6 and samples.shape == shape
+
+
+def test_arranging_a_plain_array_leaves_it_alone():
+    X = random_samples((4, 3, 5))
+    X.flags.writeable = False
+    before = X.copy()
+    Samples.arrange(X)
+    assert_array_equal(X, before)
+
+
+@shapes
+def test_both_sides_of_the_split_multiply_up_to_all_entries(shape):
+    samples = Samples.arrange(random_samples(shape))
+    L, _, R = samples.tensor.shape
+    assert L * R == np.prod(shape)
+    every = [np.prod(shape[:s]) + np.prod(shape[s:]) for s in range(len(shape))]
+    assert L + R == min(every)
+
+
+@shapes
+@ranks
+def test_gram_except_is_the_gram_of_the_khatri_rao_product(shape, rank):
+    factors = random_factors(shape, rank)
+    grams = [factor.T @ factor for factor in factors]
+    for mode in range(len(shape)):
+        K = np.ones((1, rank))
+        for m, factor in enumerate(factors):
+            if m != mode:
+                K = (K[:, None] * factor).reshape(-1, rank)
+        assert_allclose(algebra.gram_except(grams, mode), K.T @ K, **ROUNDING)
+
+
+def white_factor(factors, mode, u):
+    """U = u T^T, T the whitening of the other factors' Gram matrix."""
+    grams = [factor.T @ factor for factor in factors]
+    return u @ algebra.whitening(algebra.gram_except(grams, mode)).T
+
+
+@shapes
+@ranks
+def test_norm_in_white_coordinates_is_the_norm_of_the_tensor(shape, rank):
+    factors = random_factors(shape, rank)
+    for mode, size in enumerate(shape):
+        grams = [factor.T @ factor for factor in factors]
+        T = algebra.whitening(algebra.gram_except(grams, mode))
+        u = np.random.default_rng(mode).standard_normal((size, rank))
+        u = u * T.any(axis=0)  # null directions, if any, stand for nothing
+        moved = list(factors)
+        moved[mode] = white_factor(factors, mode, u)
+        W = cp_to_tensor((np.ones(rank), moved))
+        assert_allclose(np.linalg.norm(W), np.linalg.norm(u), rtol=1e-9)
+
+
+def test_whitening_of_a_collinear_factor_keeps_its_range_only():
+    rng = np.random.default_rng(0)
+    column = rng.standard_normal((5, 1))
+    V = np.hstack([column, -3 * column, rng.standard_normal((5, 1))])
+    T = algebra.whitening(V.T @ V)
+    assert T.any(axis=0).sum() == 2
+    kept = V @ T[:, T.any(axis=0)]
+    assert_allclose(kept.T @ kept, np.eye(2), atol=1e-9)
+
+
+def test_whitening_reaches_every_matrix_when_rank_exceeds_the_mode():
+    V = np.random.default_rng(0).standard_normal((2, 4))  # k = 4 columns, l = 2
+    T = algebra.whitening(V.T @ V)
+    assert T.any(axis=0).sum() == 2
+    target = np.random.default_rng(1).standard_normal((3, 2))
+    u = target @ V @ T
+    assert_allclose(u @ T.T @ V.T, target, atol=1e-10)
+    assert_allclose(np.linalg.norm(u), np.linalg.norm(target), rtol=1e-10)
+
+
+def test_whitening_is_stacked_over_lanes():
+    V = np.random.default_rng(0).standard_normal((4, 5, 3))
+    grams = V.transpose(0, 2, 1) @ V
+    stacked = algebra.whitening(grams)
+    assert_allclose(stacked, [algebra.whitening(gram) for gram in grams], **ROUNDING)
+
+
+def test_unit_columns_leaves_null_columns_alone():
+    factor = np.array([[3.0, 0.0], [4.0, 0.0]])
+    assert_allclose(algebra.unit_columns(factor), [[0.6, 0.0], [0.8, 0.0]])
+
+
+@shapes
+@ranks
+def test_cp_dense_is_cp_to_tensor(shape, rank):
+    factors = random_factors(shape, rank, h=4)
+    expected = [
+        cp_to_tensor((np.ones(rank), [f[p] for f in factors])) for p in range(4)
+    ]
+    assert_allclose(algebra.cp_dense(factors), expected, **ROUNDING)
+    assert algebra.cp_shape(factors) == (4, *shape)
+
+
+@shapes
+def test_cp_sum_adds_the_dense_tensors(shape):
+    rng = np.random.default_rng(0)
+    factors = [rng.standard_normal((2, 3, size, 2)) for size in shape]
+    expected = [algebra.cp_dense([f[a] for f in factors]).sum(axis=0) for a in range(2)]
+    assert_allclose(algebra.cp_sum(factors), expected, **ROUNDING)
+
+
+def test_cp_tensor_is_a_tensorly_cp_tensor():
+    factors = random_factors((4, 3, 2), 2)
+    dense = algebra.cp_dense([factor[None] for factor in factors])[0]
+    assert_allclose(algebra.cp_tensor(factors).to_tensor(), dense, **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("rank", [1, 2, 5])
+def test_cp_normalize_keeps_the_tensor_up_to_norm_and_sign(shape, rank):
+    factors = random_factors(shape, rank, h=3)
+    normal, dense = algebra.cp_normalize(factors)
+    flat = algebra.cp_dense(factors).reshape(3, -1)
+    unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+    sign = np.sign(np.take_along_axis(unit, abs(unit).argmax(axis=1)[:, None], axis=1))
+    assert [f.shape for f in normal] == [f.shape for f in factors]
+    assert_allclose(dense.reshape(3, -1), sign * unit, atol=1e-12)
+    assert_allclose(algebra.cp_dense(normal), dense, atol=1e-12)
+
+
+@shapes
+def test_cp_normalize_is_idempotent(shape):
+    once, dense = algebra.cp_normalize(random_factors(shape, 3, h=2))
+    twice, again = algebra.cp_normalize(once)
+    assert_allclose(again, dense, atol=1e-12)
+    for a, b in zip(once, twice, strict=True):
+        assert_allclose(a, b, atol=1e-10)
+
+
+@shapes
+def test_cp_normalize_does_not_see_the_scale_or_order_of_columns(shape):
+    factors = random_factors(shape, 3, h=2)
+    other = [factor[:, :, [2, 0, 1]] * 2.0 for factor in factors]
+    other[0] = -other[0]
+    (normal, dense), (moved, same) = map(algebra.cp_normalize, (factors, other))
+    assert_allclose(same, dense, atol=1e-12)
+    for a, b in zip(normal, moved, strict=True):
+        assert_allclose(a, b, atol=1e-10)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_cp_normalize_shows_singular_vectors_at_order_2(rank):
+    (U, V), dense = algebra.cp_normalize(random_factors((5, 3), rank, h=2))
+    for u, v, W in zip(U, V, dense, strict=True):
+        weights = np.linalg.norm(u, axis=0) * np.linalg.norm(v, axis=0)
+        expected = np.zeros(rank)
+        singular = np.linalg.svd(W, compute_uv=False)[: min(rank, 3)]
+        expected[: len(singular)] = singular
+        assert_allclose(weights, expected, atol=1e-12)
+        assert_allclose(u.T @ u, np.diag(weights), atol=1e-12)
+        assert_allclose(v.T @ v, np.diag(weights), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 2), (2, 3, 2, 2)], ids=str)
+def test_cp_normalize_shares_weights_between_modes_and_orders_them(shape):
+    normal, _ = algebra.cp_normalize(random_factors(shape, 3, h=2))
+    norms = np.array([np.linalg.norm(factor, axis=1) for factor in normal])
+    assert_allclose(norms, np.broadcast_to(norms[0], norms.shape), atol=1e-12)
+    assert np.all(np.diff(norms[0], axis=1) <= 1e-12)
+
+
+@shapes
+def test_cp_from_dense_is_exact(shape):
+    dense = random_samples(shape, 3)
+    factors = algebra.cp_from_dense(dense)
+    assert {f.shape[2] for f in factors} == {int(np.prod(shape)) // max(shape)}
+    assert_array_equal(algebra.cp_dense(factors), dense)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank"), [((5, 4), 1), ((5, 4), 2), ((3, 6), 3), ((1, 4), 1), ((4, 1), 1)]
+)
+def test_cp_truncate_is_the_best_approximation_at_order_2(shape, rank):
+    tensors = random_samples(shape, 3)
+    u, s, vt = np.linalg.svd(tensors, full_matrices=False)
+    best = (u[:, :, :rank] * s[:, None, :rank]) @ vt[:, :rank]
+    cut = algebra.cp_dense(algebra.cp_truncate(tensors, rank))
+    assert_allclose(cut, best, atol=1e-12)
+
+
+@shapes
+@ranks
+def test_cp_truncate_has_no_dead_columns(shape, rank):
+    factors = algebra.cp_truncate(random_samples(shape, 2), rank)
+    assert [f.shape for f in factors] == [(2, size, rank) for size in shape]
+    for factor in factors:
+        assert np.all(np.linalg.norm(factor, axis=1) > 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank"),
+    [((2, 5, 5), 4), ((1, 4, 3), 3), ((2, 2, 3, 4), 4), ((5, 2, 2), 4), ((6, 4), 3)],
+    ids=str,
+)
+def test_cp_truncate_terms_are_independent(shape, rank):
+    """Equal terms would stay equal in block ascent: the rank would be lost."""
+    factors = algebra.cp_truncate(random_samples(shape, 2), rank)
+    for some in zip(*factors, strict=True):
+        terms = [cp_to_tensor((None, [f[:, [r]] for f in some])) for r in range(rank)]
+        assert np.linalg.matrix_rank(np.reshape(terms, (rank, -1))) == rank
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 2), (2, 3, 2, 3), (5, 3)], ids=str)
+def test_cp_truncate_keeps_a_tensor_of_rank_one(shape):
+    dense = algebra.cp_dense(random_factors(shape, 1, h=2))
+    assert tucker_ranks(dense[0]) == [1] * len(shape)
+    cut = algebra.cp_truncate(dense, 1)
+    assert_allclose(algebra.cp_dense(cut), dense, atol=1e-12)
+
+
+def blas_threads():
+    libraries = threadpool_info()
+    return [lib["num_threads"] for lib in libraries if lib["user_api"] == "blas"]
+
+
+def test_bounded_threads_gives_the_threads_back():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with bounded_threads(1000):
+            with bounded_threads(1000):
+                assert set(blas_threads()) == {1}
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+        with bounded_threads(2**40):
+            assert blas_threads() == before

@@ -1,0 +1,465 @@
+"""Bad input: one error that names the problem, the value and the repair.
+
+It comes before any work (no statistics, no solver) and leaves the estimator as it was,
+whether that was unfitted or fitted. Every line of the tables is one mistake of a user.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import tensorcrp.crp
+from tensorcrp import ClassScatter, TensorCRP
+
+N, SHAPE, CLASSES = 20, (4, 3), 3
+
+
+def good_samples():
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % CLASSES
+    return rng.standard_normal((N, *SHAPE)) + 3 * y[:, None, None], y
+
+
+X, Y = good_samples()
+FLAT = X.reshape(N, -1)
+GOOD = TensorCRP(2, max_iter=3, tol=0)
+
+
+def with_entry(value, where=(5, 2, 1)):
+    spoilt = X.copy()
+    spoilt[where] = value
+    return spoilt
+
+
+def with_constant_entry():
+    spoilt = X.copy()
+    spoilt[:, 1, 2] = 0.1
+    return spoilt
+
+
+def factors(*shapes):
+    return [np.ones(shape) for shape in shapes]
+
+
+@dataclass
+class Case:
+    """A call of fit, and words that its error message must hold."""
+
+    name: str
+    words: tuple
+    params: dict = field(default_factory=dict)
+    X: object = field(default_factory=lambda: X)
+    y: object = field(default_factory=lambda: Y)
+    weight: object = None
+    error: type = ValueError
+    needs_statistics: bool = False  # nothing but the scatter itself can tell
+    grows: bool = False  # more batches could mend it: partial_fit waits for them
+
+    def call(self, model, method="fit"):
+        getattr(model, method)(self.X, self.y, sample_weight=self.weight)
+
+
+def bad_parameter(name, value, *words):
+    return Case(f"{name}={value!r}"[:40], (name, *words), {name: value})
+
+
+AT_LEAST_ONE = ("integer", "at least 1")
+FINITE = ("finite number", "0 or more")
+START = ("one array", "(4, 2)", "(3, 2)")
+PARAMETERS = [
+    bad_parameter("reg", -0.5, "-0.5", *FINITE),
+    bad_parameter("reg", np.nan, "nan", *FINITE),
+    bad_parameter("reg", np.inf, "inf", *FINITE),
+    bad_parameter("reg", "strong", "'strong'", *FINITE),
+    bad_parameter("reg", None, "None", *FINITE),
+    bad_parameter("rank", 0, "got 0", "'full'", *AT_LEAST_ONE),
+    bad_parameter("rank", -1, "got -1", *AT_LEAST_ONE),
+    bad_parameter("rank", 1.5, "1.5", *AT_LEAST_ONE),
+    bad_parameter("rank", "two", "'two'", "'full'", *AT_LEAST_ONE),
+    bad_parameter("rank", None, "None", *AT_LEAST_ONE),
+    bad_parameter("n_components", 0, "got 0", "'paper'", *AT_LEAST_ONE),
+    bad_parameter("n_components", -2, "got -2", *AT_LEAST_ONE),
+    bad_parameter("n_components", 2.0, "2.0", *AT_LEAST_ONE),
+    bad_parameter("n_components", "papers", "'papers'", "'paper'", *AT_LEAST_ONE),
+    bad_parameter("n_components", 13, "=13", "12", str(SHAPE), "at most 12"),
+    bad_parameter("n_init", 0, "got 0", *AT_LEAST_ONE),
+    bad_parameter("n_init", 1.5, "1.5", *AT_LEAST_ONE),
+    bad_parameter("max_iter", 0, "got 0", *AT_LEAST_ONE),
+    bad_parameter("max_iter", "many", "'many'", *AT_LEAST_ONE),
+    bad_parameter("tol", -1e-3, "-0.001", *FINITE),
+    bad_parameter("tol", np.nan, "nan", *FINITE),
+    bad_parameter("tol", None, "None", *FINITE),
+    bad_parameter("between", "class", "'class'", "'classes'", "'samples'"),
+    bad_parameter("between", None, "None", "'classes'", "'samples'"),
+    bad_parameter("reg_scale", "rel", "'rel'", "'relative'", "'absolute'"),
+    bad_parameter("init", "svd", "'svd'", "'lda'", "'identity'", "'random'"),
+    bad_parameter("init", None, "None", *START),
+    bad_parameter("init", 5, "got 5", *START),
+    bad_parameter("init", factors((4, 2)), "[(4, 2)]", *START),
+    bad_parameter("init", factors((4, 2), (3, 3)), "(3, 3)", *START),
+    bad_parameter("init", factors((3, 2), (4, 2)), "[(3, 2), (4, 2)]", *START),
+    bad_parameter("init", factors((4, 2), (3, 2), (1, 2)), "(1, 2)", *START),
+    bad_parameter("init", [np.ones((4, 2)), np.full((3, 2), np.nan)], "NaN"),
+    bad_parameter("init", [np.ones((4, 2)), np.full((3, 2), np.inf)], "infinity"),
+    bad_parameter("init", [np.ones((4, 2)), np.zeros((3, 2))], "zeros"),
+    Case("random_state", ("'seed'", "RandomState"), {"random_state": "seed"}),
+    bad_parameter("sample_shape", 12, "got 12", "positive integers", "e.g."),
+    bad_parameter("sample_shape", "4x3", "'4x3'", "positive integers"),
+    bad_parameter("sample_shape", (4, 3.0), "(4, 3.0)", "positive integers"),
+    bad_parameter("sample_shape", (-4, -3), "(-4, -3)", "positive integers"),
+    bad_parameter("sample_shape", (), "()", "positive integers"),
+    bad_parameter("sample_shape", (3, 4), "(3, 4)", str(SHAPE), "leave sample_shape"),
+]
+SINGULAR = ("reg=0", "singular", "Set reg > 0")
+ONE_CLASS = ("two classes", "Pass")
+RAGGED = ("ragged", "same shape", "numpy.stack")
+SAMPLES = [
+    Case("NaN", ("NaN", "sample 5", "(2, 1)", "fill"), X=with_entry(np.nan)),
+    Case("infinity", ("inf", "sample 5", "(2, 1)", "Remove"), X=with_entry(np.inf)),
+    Case("minus infinity", ("inf", "sample 5", "(2, 1)"), X=with_entry(-np.inf)),
+    Case("NaN first", ("NaN", "sample 0", "(0, 0)"), X=with_entry(np.nan, (0, 0, 0))),
+    Case(
+        "infinities of both signs",
+        ("inf", "sample 2", "(0, 1)"),
+        X=with_entry([np.inf, -np.inf], ([2, 7], [0, 1], [1, 1])),
+    ),
+    Case(
+        "NaN in float32",
+        ("NaN", "sample 5", "(2, 1)"),
+        X=with_entry(np.nan).astype(np.float32),
+    ),
+    Case(
+        "NaN in flattened samples",
+        ("NaN", "sample 5", "(7,)"),
+        {"sample_shape": SHAPE},
+        X=with_entry(np.nan).reshape(N, -1),
+    ),
+    Case("missing object", ("NaN", "sample 5"), X=with_entry(np.nan).astype(object)),
+    Case("one class", (*ONE_CLASS, "[0]"), y=np.zeros(N, int), grows=True),
+    Case(
+        "one class of positive weight",
+        (*ONE_CLASS, "[1]"),
+        weight=(Y == 1).astype(float),
+        grows=True,
+    ),
+    Case(
+        "every class one sample",
+        ("one sample", "within", 'reg_scale="absolute"'),
+        y=np.arange(N),
+        grows=True,
+    ),
+    Case(
+        "equal samples within classes",
+        ("within", "equal", 'reg_scale="absolute"'),
+        X=np.ones((N, *SHAPE)) * Y[:, None, None],
+        needs_statistics=True,
+        grows=True,
+    ),
+    Case(
+        "reg=0, n < P",
+        SINGULAR,
+        {"reg": 0},
+        X=X[:9],
+        y=Y[:9],
+        needs_statistics=True,
+        grows=True,
+    ),
+    Case(
+        "reg=0, constant entry",
+        SINGULAR,
+        {"reg": 0.0},
+        X=with_constant_entry(),
+        needs_statistics=True,
+        grows=True,
+    ),
+    Case(
+        "sample_shape of another size",
+        ("sample_shape=(4, 4)", "16", "12", "multiplies up"),
+        {"sample_shape": (4, 4)},
+        X=FLAT,
+    ),
+    Case("y shorter", ("inconsistent", "[20, 19]"), y=Y[:-1]),
+    Case("y longer", ("inconsistent", "[20, 40]"), y=np.tile(Y, 2)),
+    Case("y missing", ("requires y", "None"), y=None),
+    Case("y continuous", ("continuous", "label"), y=X[:, 0, 0]),
+    Case("y with NaN", ("y contains NaN",), y=np.where(Y == 1, np.nan, Y)),
+    Case("y of two columns", ("1d", "(20, 2)"), y=np.column_stack([Y, Y])),
+    Case("no samples", ("0 sample(s)", "(0, 4, 3)"), X=X[:0], y=Y[:0]),
+    Case("first mode of size 0", ("mode 0", "size 0", "(20, 0, 3)"), X=X[:, :0]),
+    Case("second mode of size 0", ("mode 1", "size 0", "(20, 4, 0)"), X=X[:, :, :0]),
+    Case("no columns", ("0 feature(s)", "(20, 0)"), X=FLAT[:, :0]),
+    Case("complex", ("Complex", "complex128", "X.real"), X=X + 1j),
+    Case("strings", ("strings", "Convert"), X=X.astype(str)),
+    Case(
+        "objects",
+        ("not numbers", "dict", "convert"),
+        X=np.array([[{}, 1.0]] * N, dtype=object),
+        error=TypeError,
+    ),
+    Case(
+        "words as objects",
+        ("could not convert", "'red'"),
+        X=np.array([["red", 1.0]] * N, dtype=object),
+    ),
+    Case(
+        "sparse",
+        ("Sparse", "dense", ".toarray()"),
+        X=sparse.csr_array(FLAT),
+        error=TypeError,
+    ),
+    Case("ragged list", RAGGED, X=[X[0], X[1, :2]] * (N // 2)),
+    Case("ragged numbers", RAGGED, X=[[1.0, 2.0], [3.0]] * (N // 2)),
+    Case(
+        "ragged object array",
+        RAGGED,
+        X=np.array([X[0], X[1, :2]] * (N // 2), dtype=object),
+    ),
+    Case("one number per sample", ("2D array", "1D", "reshape"), X=X[:, 0, 0]),
+    Case("a number", ("2D array", "scalar"), X=3.0),
+    Case("negative weight", ("Negative", "sample_weight"), weight=1.0 - Y),
+    Case("all weights zero", ("weights", "non-zero"), weight=np.zeros(N)),
+    Case("NaN weight", ("sample_weight", "NaN"), weight=np.full(N, np.nan)),
+    Case("too few weights", ("sample_weight", "(3,)", "(20,)"), weight=np.ones(3)),
+]
+CASES = PARAMETERS + SAMPLES
+cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+lasting = pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.grows], ids=lambda case: case.name
+)
+
+
+def must_not_run(*args, **kwargs):
+    pytest.fail("work was done before the input was checked")
+
+
+@pytest.fixture
+def no_solver(monkeypatch):
+    monkeypatch.setattr(tensorcrp.crp, "solve", must_not_run)
+
+
+@pytest.fixture
+def no_statistics(monkeypatch):
+    """A function: from its call on, statistics must not be computed."""
+    return lambda: monkeypatch.setattr(ClassScatter, "from_samples", must_not_run)
+
+
+def refused(model, call, error, words):
+    """The call fails with all the words and changes nothing in the model."""
+    before = dict(vars(model))
+    with pytest.raises(error) as caught:
+        call()
+    message = str(caught.value)
+    missing = [word for word in words if word not in message]
+    assert not missing, f"{missing} not in: {message}"
+    after = vars(model)
+    assert list(after) == list(before)
+    assert all(after[name] is value for name, value in before.items())
+
+
+@cases
+def test_fit_of_an_unfitted_estimator(case, no_solver, no_statistics):
+    model = clone(GOOD).set_params(**case.params)
+    if not case.needs_statistics:
+        no_statistics()
+    refused(model, lambda: case.call(model), case.error, case.words)
+
+
+@cases
+def test_fit_of_a_fitted_estimator(case, monkeypatch):
+    model = clone(GOOD).fit(X, Y)
+    features = model.transform(X)
+    model.set_params(**case.params)
+    monkeypatch.setattr(tensorcrp.crp, "solve", must_not_run)
+    refused(model, lambda: case.call(model), case.error, case.words)
+    np.testing.assert_array_equal(model.transform(X), features)
+
+
+@lasting
+def test_first_partial_fit(case, no_solver):
+    model = clone(GOOD).set_params(**case.params)
+    refused(model, lambda: case.call(model, "partial_fit"), case.error, case.words)
+
+
+# --- starts that only the solver asks for -----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        (factors((4, 2)), ("init", "[(4, 2)]", *START)),
+        (factors((4, 2), (2, 2)), ("init", "(2, 2)", *START)),
+        (factors((4, 1), (3, 1)), ("init", "(4, 1)", *START)),
+        ([np.ones((4, 2)), np.full((3, 2), np.nan)], ("init", "NaN")),
+        (None, ("init", "None", *START)),
+    ],
+)
+@pytest.mark.parametrize("fitted", [False, True])
+def test_callable_start(returned, words, fitted):
+    model = clone(GOOD)
+    if fitted:
+        model.fit(X, Y)
+    model.set_params(init=lambda shape, rank, random_state: returned)
+    refused(model, lambda: model.fit(X, Y), ValueError, words)
+
+
+def test_given_start_of_the_wrong_shape_where_the_rank_is_full_anyway():
+    """Samples (2, 2) and rank 2: the start is not used, but it is still wrong."""
+    model = TensorCRP(init=factors((2, 2), (3, 2)))
+    small = X[:, :2, :2]
+    words = ("init", "(3, 2)", "(2, 2)")
+    refused(model, lambda: model.fit(small, Y), ValueError, words)
+
+
+def test_given_start_with_full_rank():
+    model = TensorCRP(rank="full", init=factors((4, 2), (3, 2)))
+    words = ("init", 'rank="full"', "leave it out")
+    refused(model, lambda: model.fit(X, Y), ValueError, words)
+
+
+# --- transform --------------------------------------------------------------------
+
+
+def of_shape(*shape):
+    return np.ones((2, *shape))
+
+
+OTHER_SHAPES = [
+    of_shape(5, 3),
+    of_shape(4, 2),
+    of_shape(4, 4),
+    of_shape(3, 4),
+    of_shape(4),
+    of_shape(12),
+    of_shape(4, 3, 1),
+    of_shape(1, 4, 3),
+    of_shape(4, 3, 2),
+    of_shape(4, 0),
+]
+
+
+def shape_words(samples, fitted=SHAPE):
+    return str(samples.shape[1:]), str(fitted), "fitted", "reshape"
+
+
+@pytest.mark.parametrize("samples", OTHER_SHAPES, ids=lambda X: str(X.shape[1:]))
+def test_transform_of_another_shape(samples):
+    model = clone(GOOD).fit(X, Y)
+    words = shape_words(samples)
+    refused(model, lambda: model.transform(samples), ValueError, words)
+    refused(model, lambda: model.transform(samples.tolist()), ValueError, words[1:])
+
+
+@pytest.mark.parametrize("mode", range(4))
+def test_transform_of_another_size_in_any_mode(mode):
+    shape = (2, 3, 2, 2)
+    samples = np.random.default_rng(0).standard_normal((N, *shape))
+    model = clone(GOOD).fit(samples, Y)
+    longer = np.repeat(samples, 2, axis=mode + 1)
+    words = shape_words(longer, shape)
+    refused(model, lambda: model.transform(longer), ValueError, words)
+
+
+def test_transform_of_tensors_after_flattened_samples():
+    model = clone(GOOD).set_params(sample_shape=SHAPE).fit(FLAT, Y)
+    words = shape_words(X, (12,))
+    refused(model, lambda: model.transform(X), ValueError, words)
+
+
+def test_transform_of_another_length_at_order_one():
+    model = clone(GOOD).fit(FLAT, Y)
+    words = ("11 features", "12 features")
+    refused(model, lambda: model.transform(FLAT[:, :11]), ValueError, words)
+
+
+@pytest.mark.parametrize(
+    ("samples", "error", "words"),
+    [
+        (with_entry(np.nan), ValueError, ("NaN", "sample 5", "(2, 1)", "fill")),
+        (with_entry(-np.inf), ValueError, ("inf", "sample 5", "(2, 1)")),
+        (X + 0j, ValueError, ("Complex", "X.real")),
+        (X.astype(str), ValueError, ("strings", "Convert")),
+        (sparse.csr_array(FLAT), TypeError, ("Sparse", ".toarray()")),
+        ([X[0], X[0, :2]], ValueError, RAGGED),
+        (np.array([X[0], X[0, :2]], dtype=object), ValueError, RAGGED),
+        (X[:0], ValueError, ("0 sample(s)",)),
+        (X[0, 0], ValueError, ("shape", str(SHAPE))),
+        (None, ValueError, ("shape", str(SHAPE))),
+    ],
+    ids="nan inf complex strings sparse ragged ragged_objects empty 2d none".split(),
+)
+def test_transform_of_bad_samples(samples, error, words):
+    model = clone(GOOD).fit(X, Y)
+    refused(model, lambda: model.transform(samples), error, words)
+
+
+@pytest.mark.parametrize("features", [np.ones((3, 5)), np.ones(2), np.ones((2, 2, 2))])
+def test_inverse_transform_of_another_shape(features):
+    model = clone(GOOD).fit(X, Y)
+    words = (str(features.shape), "(n, 2)", "transform")
+    refused(model, lambda: model.inverse_transform(features), ValueError, words)
+
+
+# --- statistics -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scatter", "params", "words"),
+    [
+        (ClassScatter.from_samples(X, Y * 0), {}, ONE_CLASS),
+        (ClassScatter.from_samples(X, np.arange(N)), {}, ("within", "absolute")),
+        (ClassScatter.from_samples(X[:9], Y[:9]), {"reg": 0}, SINGULAR),
+        (ClassScatter.from_samples(X, Y), {"rank": 0}, ("rank", "got 0")),
+        (ClassScatter.from_samples(X, Y), {"n_components": 13}, ("13", "at most 12")),
+        (ClassScatter.from_samples(X, Y), {"init": factors((4, 2))}, START),
+    ],
+    ids="one_class nothing_within singular rank n_components init".split(),
+)
+@pytest.mark.parametrize("fitted", [False, True])
+def test_fit_scatter(scatter, params, words, fitted, monkeypatch):
+    model = clone(GOOD)
+    if fitted:
+        model.fit(X, Y)
+    model.set_params(**params)
+    monkeypatch.setattr(tensorcrp.crp, "solve", must_not_run)
+    refused(model, lambda: model.fit_scatter(scatter), ValueError, words)
+
+
+def test_merge_of_another_shape():
+    mine, other = (ClassScatter.from_samples(each, Y) for each in (X, FLAT))
+    with pytest.raises(ValueError, match=r"merge.*\(12,\).*\(4, 3\).*reshape"):
+        mine.merge(other)
+
+
+def test_merge_of_another_kind_of_labels():
+    mine = ClassScatter.from_samples(X, Y)
+    other = ClassScatter.from_samples(X, np.array(["a", "b", "c"])[Y])
+    with pytest.raises(ValueError, match=r"labels.*numbers in every batch, or strings"):
+        mine.merge(other)
+
+
+# --- not a mistake ----------------------------------------------------------------
+
+
+def test_large_finite_numbers_are_not_taken_for_infinity():
+    features = clone(GOOD).fit(X, Y).transform(np.full((2, *SHAPE), 1e307))
+    assert features.shape == (2, 2)
+
+
+def test_objects_that_are_numbers():
+    features = clone(GOOD).fit(X.astype(object), Y).transform(X.astype(object))
+    np.testing.assert_array_equal(features, clone(GOOD).fit(X, Y).transform(X))
+
+
+def test_reg_zero_with_enough_samples():
+    assert clone(GOOD).set_params(reg=0).fit(X, Y).lambda_ == 0.0
+
+
+@pytest.mark.parametrize("y", [np.arange(N), Y])
+def test_absolute_ridge_with_nothing_within(y):
+    samples = X if len(set(y)) == N else np.ones((N, *SHAPE)) * y[:, None, None]
+    model = clone(GOOD).set_params(reg_scale="absolute").fit(samples, y)
+    assert np.isfinite(model.transform(samples)).all()
+    assert model.lambda_ == model.reg

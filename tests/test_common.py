@@ -1,0 +1,31 @@
+"""scikit-learn's whole common test suite, with no expected failures.
+
+A two-dimensional X is a set of order-1 tensors, so every check applies as it stands.
+"""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tensorcrp import TensorCRP
+
+ESTIMATORS = [
+    TensorCRP(),
+    TensorCRP(rank="full", between="samples"),
+    TensorCRP(init="random", n_init=2, random_state=0),
+    TensorCRP(n_components=1, reg=1.0, reg_scale="absolute", init="identity"),
+]
+
+
+@pytest.fixture
+def array_api(monkeypatch):
+    """Without this variable scikit-learn skips its array API check.
+
+    The check feeds NumPy arrays, for which SciPy (that reads the variable at import)
+    does the same either way.
+    """
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(array_api, estimator, check):
+    check(estimator)

@@ -1,0 +1,287 @@
+"""Class statistics against plain loops, and the ways to put batches together."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tensorcrp import ClassScatter
+from tensorcrp import scatter as scatter_module
+from tensorcrp._algebra import Samples
+
+SHAPES = [(5,), (4, 3), (2, 3, 2), (1, 6), (3, 1, 2, 2)]
+ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
+
+shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
+
+
+def within_scatter(X, y, weight=None):
+    """S_w of the vectorised samples, class by class and sample by sample."""
+    weight = np.ones(len(X)) if weight is None else weight
+    flat = np.asarray(X, float).reshape(len(X), -1)
+    S = np.zeros((flat.shape[1], flat.shape[1]))
+    for label in np.unique(y):
+        members = np.flatnonzero((y == label) & (weight > 0))
+        mean = sum(weight[i] * flat[i] for i in members) / weight[members].sum()
+        for i in members:
+            S += weight[i] * np.outer(flat[i] - mean, flat[i] - mean)
+    return S
+
+
+def gram_of(scatter):
+    """S_w that the root stands for."""
+    rows = scatter.root.reshape(len(scatter.root), -1).astype(float)
+    return rows.T @ rows
+
+
+def assert_same(a, b):
+    assert_array_equal(a.classes, b.classes)
+    assert_allclose(a.counts, b.counts, rtol=1e-12)
+    assert_allclose(a.means, b.means, **ROUNDING)
+    assert_allclose(gram_of(a), gram_of(b), **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("n", [8, 40])
+def test_statistics_equal_plain_loops(make_samples, shape, n):
+    X, y = make_samples(shape, n)
+    scatter = ClassScatter.from_samples(X, y)
+    assert_array_equal(scatter.classes, np.unique(y))
+    assert_array_equal(scatter.counts, [np.sum(y == c) for c in scatter.classes])
+    means = [X[y == c].mean(axis=0) for c in scatter.classes]
+    assert_allclose(scatter.means, means, **ROUNDING)
+    assert_allclose(gram_of(scatter), within_scatter(X, y), **ROUNDING)
+    assert scatter.shape == shape
+
+
+@shapes
+@pytest.mark.parametrize("n", [8, 40])
+def test_root_has_at_most_as_many_rows_as_entries(make_samples, shape, n):
+    X, y = make_samples(shape, n)
+    root = ClassScatter.from_samples(X, y).root
+    assert root.shape[1:] == shape
+    assert len(root) <= min(n, np.prod(shape))
+
+
+def test_root_of_few_samples_holds_the_centred_samples(make_samples):
+    X, y = make_samples((5, 4), 12)
+    scatter = ClassScatter.from_samples(X, y)
+    centred = X - scatter.means[np.searchsorted(scatter.classes, y)]
+    assert_allclose(scatter.root, centred, **ROUNDING)
+
+
+@pytest.mark.parametrize("n", [8, 40])
+def test_root_is_arranged_so_that_the_solver_makes_no_copy(make_samples, n):
+    scatter = ClassScatter.from_samples(*make_samples((2, 3, 2), n))
+    for each in (scatter, scatter.merge(scatter)):
+        assert np.shares_memory(Samples.arrange(each.root).tensor, each.root)
+
+
+@pytest.mark.parametrize("n", [25, 200])
+def test_blocks_of_samples_do_not_change_the_statistics(make_samples, n, monkeypatch):
+    X, y = make_samples((6, 5), n)
+    whole = ClassScatter.from_samples(X, y)
+    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 8 * 30 * 7)  # seven samples
+    blocks = ClassScatter.from_samples(X, y)
+    assert_same(blocks, whole)
+    assert_allclose(blocks.trace, whole.trace)
+
+
+def test_labels_of_any_kind(make_samples):
+    X, y = make_samples((3, 2), 20)
+    names = np.array(["pear", "apple", "fig"])[y]
+    scatter = ClassScatter.from_samples(X, names)
+    assert_array_equal(scatter.classes, ["apple", "fig", "pear"])
+    assert_allclose(scatter.means[0], X[names == "apple"].mean(axis=0))
+
+
+@shapes
+@pytest.mark.parametrize("sizes", [(1, 1, 38), (10, 20, 10), (39, 1), (5,) * 8])
+def test_merged_batches_equal_all_samples_at_once(make_samples, shape, sizes):
+    X, y = make_samples(shape, 40)
+    ends = np.cumsum((0, *sizes))
+    parts = [slice(a, b) for a, b in pairwise(ends)]
+    batches = [ClassScatter.from_samples(X[part], y[part]) for part in parts]
+    whole = ClassScatter.from_samples(X, y)
+    for order in (batches, batches[::-1]):
+        merged = order[0]
+        for batch in order[1:]:
+            merged = merged.merge(batch)
+            assert len(merged.root) <= np.prod(shape)
+        assert_same(merged, whole)
+
+
+def test_merging_is_associative(make_samples):
+    X, y = make_samples((3, 4), 60, n_classes=5)
+    a, b, c = (ClassScatter.from_samples(X[i::3], y[i::3]) for i in range(3))
+    assert_same(a.merge(b).merge(c), a.merge(b.merge(c)))
+    assert_same(a.merge(b), b.merge(a))
+
+
+def test_a_class_may_turn_up_in_a_later_batch(make_samples):
+    X, y = make_samples((3, 2), 30, n_classes=4)
+    early = y != 2
+    parts = [ClassScatter.from_samples(X[k], y[k]) for k in (early, ~early)]
+    assert 2 not in parts[0].classes
+    assert_same(parts[0].merge(parts[1]), ClassScatter.from_samples(X, y))
+    assert_same(parts[1].merge(parts[0]), ClassScatter.from_samples(X, y))
+
+
+def test_merging_far_from_zero_keeps_the_scatter(make_samples):
+    X, y = make_samples((3, 2), 60)
+    far = X + 1e6
+    merged = ClassScatter.from_samples(far[:20], y[:20])
+    merged = merged.merge(ClassScatter.from_samples(far[20:], y[20:]))
+    assert_allclose(gram_of(merged), within_scatter(X, y), rtol=1e-7, atol=1e-7)
+
+
+def test_merging_samples_of_another_shape_is_refused(make_samples):
+    a = ClassScatter.from_samples(*make_samples((3, 2)))
+    b = ClassScatter.from_samples(*make_samples((2, 3)))
+    with pytest.raises(ValueError, match=r"\(2, 3\).*\(3, 2\)"):
+        a.merge(b)
+
+
+def test_merging_changes_neither_batch(make_samples):
+    X, y = make_samples((3, 2), 20)
+    a, b = (ClassScatter.from_samples(X[i::2], y[i::2]) for i in range(2))
+    before = [np.copy(v) for part in (a, b) for v in vars(part).values()]
+    a.merge(b)
+    after = [v for part in (a, b) for v in vars(part).values()]
+    for old, new in zip(before, after, strict=True):
+        assert_array_equal(old, new)
+
+
+def test_merging_equal_samples_leaves_an_empty_scatter():
+    X, y = np.ones((4, 2, 3)), np.array([0, 0, 1, 1])
+    part = ClassScatter.from_samples(X, y)
+    merged = part.merge(part)
+    assert merged.trace == 0 and len(merged.root) >= 1
+    assert_allclose(merged.means, np.ones((2, 2, 3)))
+
+
+@shapes
+@pytest.mark.parametrize("n", [8, 40])
+def test_weights_equal_repetition(make_samples, shape, n):
+    X, y = make_samples(shape, n)
+    times = np.random.default_rng(0).integers(1, 4, n)
+    weighted = ClassScatter.from_samples(X, y, times.astype(float))
+    repeated = ClassScatter.from_samples(np.repeat(X, times, axis=0), y.repeat(times))
+    assert_same(weighted, repeated)
+
+
+@pytest.mark.parametrize("n", [10, 40])
+def test_weight_zero_equals_removal(make_samples, n):
+    X, y = make_samples((4, 3), n)
+    weight = np.ones(n)
+    weight[y == 1] = 0
+    weight[::5] = 0
+    used = weight > 0
+    weighted = ClassScatter.from_samples(X, y, weight)
+    assert 1 not in weighted.classes
+    assert_same(weighted, ClassScatter.from_samples(X[used], y[used]))
+
+
+def test_fractional_weights_equal_plain_loops(make_samples):
+    X, y = make_samples((4, 3), 40)
+    weight = np.random.default_rng(0).random(40)
+    scatter = ClassScatter.from_samples(X, y, weight)
+    assert_allclose(gram_of(scatter), within_scatter(X, y, weight), **ROUNDING)
+
+
+def test_float32_stays_float32(make_samples):
+    X, y = make_samples((5, 4), 12, dtype=np.float32)
+    scatter = ClassScatter.from_samples(X, y)
+    assert scatter.root.dtype == np.float32
+    assert scatter.means.dtype == np.float64
+    half = [ClassScatter.from_samples(X[i::2], y[i::2]) for i in range(2)]
+    assert half[0].merge(half[1]).root.dtype == np.float32
+
+
+def test_float32_statistics_are_summed_in_float64(make_samples):
+    X, y = make_samples((3, 2), 60, dtype=np.float32)
+    scatter = ClassScatter.from_samples(X, y)
+    expected = within_scatter(X.astype(float), y)
+    assert_allclose(gram_of(scatter), expected, **ROUNDING)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
+@pytest.mark.parametrize("n", [8, 40])
+def test_integers_count_as_numbers(dtype, n):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (n, 4, 3)).astype(dtype), np.arange(n) % 3
+    assert_same(
+        ClassScatter.from_samples(X, y), ClassScatter.from_samples(X.astype(float), y)
+    )
+
+
+@pytest.mark.parametrize("n", [8, 40])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_read_only_samples_stay_as_they_are(make_samples, n, order):
+    X, y = make_samples((4, 3), n)
+    X = np.array(X, order=order)
+    before = X.copy()
+    X.flags.writeable = False
+    ClassScatter.from_samples(X, y, np.linspace(0, 1, n))
+    assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("n", [8, 40])
+def test_writable_samples_stay_as_they_are(make_samples, n):
+    X, y = make_samples((4, 3), n)
+    before = X.copy()
+    ClassScatter.from_samples(X, y)
+    assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_a_memory_map_is_read_and_not_written(make_samples, tmp_path, mode):
+    X, y = make_samples((4, 3), 40)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
+    assert_same(ClassScatter.from_samples(mapped, y), ClassScatter.from_samples(X, y))
+    del mapped
+    assert_array_equal(np.load(tmp_path / "X.npy"), X)
+
+
+@shapes
+def test_between_rows_of_both_weightings(make_samples, shape):
+    X, y = make_samples(shape, 40)
+    scatter = ClassScatter.from_samples(X, y)
+    mean = X.mean(axis=0)
+    plain = [X[y == c].mean(axis=0) - mean for c in np.unique(y)]
+    sized = [
+        np.sqrt(np.sum(y == c)) * (X[y == c].mean(axis=0) - mean) for c in np.unique(y)
+    ]
+    assert_allclose(scatter.between("classes"), plain, **ROUNDING)
+    assert_allclose(scatter.between("samples"), sized, **ROUNDING)
+
+
+def test_within_and_between_add_up_to_the_total(make_samples):
+    X, y = make_samples((4, 3), 40)
+    scatter = ClassScatter.from_samples(X, y)
+    rows = scatter.between("samples").reshape(3, -1)
+    flat = (X - X.mean(axis=0)).reshape(40, -1)
+    assert_allclose(gram_of(scatter) + rows.T @ rows, flat.T @ flat, **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("n", [8, 40])
+def test_trace(make_samples, shape, n):
+    X, y = make_samples(shape, n)
+    scatter = ClassScatter.from_samples(X, y)
+    assert_allclose(scatter.trace, np.trace(within_scatter(X, y)))
+
+
+@pytest.mark.parametrize("n", [8, 40])
+def test_flatten_gives_the_statistics_of_vectors(make_samples, n):
+    X, y = make_samples((2, 3, 2), n)
+    flat = ClassScatter.from_samples(X, y).flatten()
+    assert flat.shape == (12,)
+    assert_same(flat, ClassScatter.from_samples(X.reshape(n, -1), y))
+
+
+def test_compress_keeps_a_short_root(make_samples):
+    scatter = ClassScatter.from_samples(*make_samples((4, 3), 8))
+    assert scatter.compress() is scatter

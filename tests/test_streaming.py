@@ -1,0 +1,366 @@
+"""Batches through `partial_fit` and merged statistics give the result of one `fit`.
+
+"To rounding" means here: features and projections differ by less than 1e-10 of the
+largest one. Batches are merged by other sums than one fit uses (errors of about
+1e-15), and a few sweeps of eigenvectors on well separated classes lose some digits.
+"""
+
+import pickle
+from functools import reduce
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from tensorcrp import ClassScatter, TensorCRP
+
+ROUNDING = 1e-10
+SHAPES = [(8,), (4, 3), (3, 2, 4)]
+orders = pytest.mark.parametrize(
+    "shape", SHAPES, ids=lambda shape: f"order{len(shape)}"
+)
+# More samples than entries, and fewer.
+sizes = pytest.mark.parametrize("n", [30, 7])
+MODELS = {
+    "lda": TensorCRP(3, max_iter=4, tol=0),
+    "until converged": TensorCRP(3, max_iter=200),
+    "identity": TensorCRP(3, init="identity", max_iter=4, tol=0),
+    "full rank": TensorCRP(3, rank="full"),
+    "weighted between": TensorCRP(3, between="samples", max_iter=4, tol=0),
+    "absolute ridge": TensorCRP(3, reg=2.0, reg_scale="absolute", max_iter=4, tol=0),
+}
+CRP = MODELS["lda"]
+models = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+def samples(shape, n, n_classes=3, seed=0):
+    """Well separated classes of unequal size, at least two samples in each."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(2 * n_classes) % n_classes, np.zeros(n, int)])[:n]
+    y[2 * n_classes :] = rng.integers(0, n_classes, max(n - 2 * n_classes, 0))
+    means = 2 * rng.standard_normal((n_classes, *shape))
+    return means[y] + rng.standard_normal((n, *shape)), y
+
+
+def one_by_one(y, rng):
+    return [[i] for i in rng.permutation(len(y))]
+
+
+def uneven(y, rng):
+    cuts = np.sort(rng.choice(np.arange(1, len(y)), 3, replace=False))
+    return np.split(rng.permutation(len(y)), cuts)
+
+
+def sorted_by_class(y, rng):
+    return np.array_split(np.argsort(y, kind="stable"), 6)
+
+
+def backwards(y, rng):
+    return np.array_split(np.arange(len(y))[::-1], 2)
+
+
+def all_at_once(y, rng):
+    return [np.arange(len(y))]
+
+
+ways = pytest.mark.parametrize(
+    "batches", [one_by_one, uneven, sorted_by_class, backwards, all_at_once]
+)
+
+
+def stream(model, X, y, batches, weight=None):
+    model = clone(model)
+    for batch in batches:
+        part = None if weight is None else weight[batch]
+        model.partial_fit(X[batch], y[batch], sample_weight=part)
+    return model
+
+
+def assert_close(got, expected):
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=ROUNDING * np.abs(expected).max()
+    )
+
+
+def assert_equivalent(got, expected, X):
+    """The same model to rounding, and the same features of new samples."""
+    new = X + np.random.default_rng(9).standard_normal(X.shape)
+    assert_close(got.transform(new), expected.transform(new))
+    assert_close(got.projections_, expected.projections_)
+    assert_close(got.components_, expected.components_)
+    assert got.lambda_ == pytest.approx(expected.lambda_, rel=ROUNDING)
+    assert got.n_iter_ == expected.n_iter_
+    np.testing.assert_array_equal(got.classes_, expected.classes_)
+
+
+def assert_untouched(model, twin, X):
+    """Bitwise the twin's features, and nothing else changed."""
+    np.testing.assert_array_equal(model.transform(X), twin.transform(X))
+    assert list(vars(model)) == list(vars(twin))
+
+
+# --- batches ----------------------------------------------------------------------
+
+
+@orders
+@sizes
+@ways
+def test_any_batches_equal_one_fit(shape, n, batches):
+    X, y = samples(shape, n)
+    parts = batches(y, np.random.default_rng(1))
+    assert_equivalent(stream(CRP, X, y, parts), clone(CRP).fit(X, y), X)
+
+
+@sizes
+@models
+@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+def test_any_settings_equal_one_fit(n, model, batches):
+    X, y = samples((4, 3), n)
+    parts = batches(y, np.random.default_rng(1))
+    assert_equivalent(stream(model, X, y, parts), clone(model).fit(X, y), X)
+
+
+@orders
+def test_every_batch_equals_a_fit_of_all_samples_so_far(shape):
+    X, y = samples(shape, 40)
+    model = clone(CRP)
+    for end in range(10, 41, 10):
+        model.partial_fit(X[end - 10 : end], y[end - 10 : end])
+        assert_equivalent(model, clone(CRP).fit(X[:end], y[:end]), X)
+
+
+@orders
+@sizes
+@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+def test_weighted_batches(shape, n, batches):
+    X, y = samples(shape, n)
+    weight = np.random.default_rng(2).uniform(0.5, 3, n)
+    got = stream(CRP, X, y, batches(y, np.random.default_rng(1)), weight)
+    assert_equivalent(got, clone(CRP).fit(X, y, sample_weight=weight), X)
+
+
+def test_samples_of_zero_weight_in_a_batch():
+    X, y = samples((4, 3), 40)
+    weight = (np.arange(40) % 4 > 0).astype(float)
+    got = stream(CRP, X, y, [range(10), range(10, 40)], weight)
+    assert_equivalent(got, clone(CRP).fit(X[weight > 0], y[weight > 0]), X)
+
+
+@orders
+def test_class_first_seen_in_a_later_batch(shape):
+    X, y = samples(shape, 40, n_classes=4)
+    order = np.argsort(y == 1, kind="stable")  # class 1 last: in between the others
+    first, later = np.split(order, [np.count_nonzero(y != 1)])
+    model = stream(CRP, X, y, [first])
+    np.testing.assert_array_equal(model.classes_, [0, 2, 3])
+    model.partial_fit(X[later], y[later])
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_longer_string_label_in_a_later_batch():
+    X, y = samples((4, 3), 40)
+    names = np.array(["a", "bee", "zebra"])[y]
+    first, later = np.flatnonzero(y != 2), np.flatnonzero(y == 2)
+    model = clone(CRP).partial_fit(X[first], np.array(["a", "bee"])[y[first]])
+    model.partial_fit(X[later], names[later])
+    assert list(model.classes_) == ["a", "bee", "zebra"]
+    assert_equivalent(model, clone(CRP).fit(X, names), X)
+
+
+def test_flattened_batches():
+    X, y = samples((4, 3), 40)
+    flat = X.reshape(40, -1)
+    model = clone(CRP).set_params(sample_shape=(4, 3))
+    got = stream(model, flat, y, np.array_split(np.arange(40), 4))
+    assert_close(got.transform(flat), clone(CRP).fit(X, y).transform(X))
+
+
+def test_float32_batches():
+    X, y = samples((4, 3), 40)
+    X = X.astype(np.float32)
+    got = stream(CRP, X, y, np.array_split(np.arange(40), 4)).transform(X)
+    expected = clone(CRP).fit(X, y).transform(X)
+    assert got.dtype == np.float32
+    # Single precision: 1.2e-7 and two digits for the sweeps, as in one fit.
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=2e-5 * np.abs(expected).max()
+    )
+
+
+@sizes
+def test_large_offset_does_not_spoil_the_sums(n):
+    """Means are merged, not raw sums of squares: 1e6 leaves ten digits of 1e-16."""
+    X, y = samples((4, 3), n)
+    far = X + 1e6
+    got = stream(CRP, far, y, one_by_one(y, np.random.default_rng(1)))
+    expected = clone(CRP).fit(X, y)
+    np.testing.assert_allclose(got.components_, expected.components_, rtol=0, atol=1e-7)
+
+
+def test_statistics_stay_small():
+    X, y = samples((4, 3), 70)
+    model = stream(CRP, X, y, one_by_one(y, np.random.default_rng(1)))
+    assert (
+        len(pickle.dumps(model))
+        < len(pickle.dumps(stream(CRP, X, y, [range(70)]))) + 500
+    )
+
+
+# --- not enough yet ---------------------------------------------------------------
+
+
+def assert_unfitted(model, X):
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    assert not hasattr(model, "components_")
+
+
+def test_unfitted_until_there_are_two_classes():
+    X, y = samples((4, 3), 40)
+    model = clone(CRP)
+    for batch in np.array_split(np.flatnonzero(y == 0), 3):
+        assert model.partial_fit(X[batch], y[batch]) is model
+        assert_unfitted(model, X)
+    rest = np.flatnonzero(y)
+    model.partial_fit(X[rest], y[rest])
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_unfitted_until_something_varies_within_a_class():
+    X, y = samples((4, 3), 40)
+    one_each = np.unique(y, return_index=True)[1]
+    model = clone(CRP).partial_fit(X[one_each], y[one_each])
+    assert_unfitted(model, X)
+    rest = np.setdiff1d(np.arange(40), one_each)
+    model.partial_fit(X[rest], y[rest])
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+@orders
+@pytest.mark.parametrize("init", ["lda", "identity"])
+def test_without_a_ridge_unfitted_until_the_scatter_is_regular(shape, init):
+    X, y = samples(shape, 60)
+    bare = clone(CRP).set_params(reg=0, init=init)
+    model = clone(bare).partial_fit(X[:8], y[:8])
+    assert_unfitted(model, X)
+    model.partial_fit(X[8:], y[8:])
+    assert_equivalent(model, bare.fit(X, y), X)
+
+
+# --- errors and starting over -----------------------------------------------------
+
+
+BAD_BATCHES = {
+    "another size": (np.ones((4, 5, 3)), "(5, 3)"),
+    "modes swapped": (np.ones((4, 3, 4)), "(3, 4)"),
+    "flattened": (np.ones((4, 12)), "(12,)"),
+    "another order": (np.ones((4, 4, 3, 1)), "(4, 3, 1)"),
+    "NaN": (np.full((4, 4, 3), np.nan), "NaN"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BATCHES)
+def test_bad_batch_leaves_the_earlier_state(name):
+    X, y = samples((4, 3), 40)
+    bad, word = BAD_BATCHES[name]
+    model, twin = (clone(CRP).partial_fit(X[:20], y[:20]) for _ in range(2))
+    with pytest.raises(ValueError) as caught:
+        model.partial_fit(bad, y[:4])
+    assert word in str(caught.value)
+    assert_untouched(model, twin, X)
+    model.partial_fit(X[20:], y[20:])
+    assert_untouched(model, twin.partial_fit(X[20:], y[20:]), X)
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", BAD_BATCHES)
+def test_bad_batch_before_the_first_fit_is_forgotten(name):
+    X, y = samples((4, 3), 40)
+    bad, _ = BAD_BATCHES[name]
+    order = np.argsort(y, kind="stable")
+    model = clone(CRP).partial_fit(X[order[:2]], y[order[:2]])
+    with pytest.raises(ValueError):
+        model.partial_fit(bad, y[:4])
+    model.partial_fit(X[order[2:]], y[order[2:]])
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_labels_of_another_kind_leave_the_earlier_state():
+    X, y = samples((4, 3), 40)
+    model, twin = (clone(CRP).partial_fit(X[:20], y[:20]) for _ in range(2))
+    with pytest.raises(ValueError, match="labels"):
+        model.partial_fit(X[20:], np.array(["a", "b", "c"])[y[20:]])
+    assert_untouched(model, twin, X)
+
+
+def test_batch_after_fit_starts_over_and_says_so():
+    X, y = samples((4, 3), 40)
+    model = clone(CRP).fit(X[:20], y[:20])
+    with pytest.warns(UserWarning, match="starts over") as record:
+        model.partial_fit(X[20:], y[20:])
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    assert_equivalent(model, clone(CRP).fit(X[20:], y[20:]), X)
+
+
+def test_batch_of_one_class_after_fit_leaves_no_mixture():
+    X, y = samples((4, 3), 40)
+    model = clone(CRP).fit(X, y)
+    with pytest.warns(UserWarning, match="starts over"):
+        model.partial_fit(np.ones((2, 5)), [0, 0])
+    assert_unfitted(model, np.ones((2, 5)))
+
+
+def test_fit_after_batches_forgets_them():
+    X, y = samples((4, 3), 40)
+    model = clone(CRP).partial_fit(X[:20], y[:20]).fit(X[20:], y[20:])
+    assert_untouched(model, clone(CRP).fit(X[20:], y[20:]), X)
+
+
+def test_clone_forgets_the_batches():
+    X, y = samples((4, 3), 40)
+    model = clone(clone(CRP).partial_fit(X[:20], y[:20]))
+    model.partial_fit(X[20:], y[20:])
+    assert_equivalent(model, clone(CRP).fit(X[20:], y[20:]), X)
+
+
+# --- merged statistics ------------------------------------------------------------
+
+
+@orders
+@sizes
+@ways
+def test_fit_scatter_of_merged_statistics(shape, n, batches):
+    X, y = samples(shape, n)
+    parts = batches(y, np.random.default_rng(1))
+    scatters = [ClassScatter.from_samples(X[part], y[part]) for part in parts]
+    merged = reduce(ClassScatter.merge, scatters)
+    assert_equivalent(clone(CRP).fit_scatter(merged), clone(CRP).fit(X, y), X)
+
+
+@models
+def test_fit_scatter_with_any_settings(model):
+    X, y = samples((4, 3), 40)
+    scatter = ClassScatter.from_samples(X, y)
+    assert_equivalent(clone(model).fit_scatter(scatter), clone(model).fit(X, y), X)
+
+
+def test_statistics_merge_like_a_tree():
+    X, y = samples((3, 2, 4), 40)
+    a, b, c, d = (
+        ClassScatter.from_samples(X[part], y[part])
+        for part in np.array_split(np.arange(40), 4)
+    )
+    tree, chain = d.merge(b).merge(a.merge(c)), a.merge(b).merge(c).merge(d)
+    assert_equivalent(clone(CRP).fit_scatter(tree), clone(CRP).fit_scatter(chain), X)
+
+
+def test_fit_scatter_of_another_shape_replaces_everything():
+    X, y = samples((4, 3), 40)
+    swapped = X.transpose(0, 2, 1)
+    model = clone(CRP).fit(X, y)
+    model.fit_scatter(ClassScatter.from_samples(swapped, y))
+    assert model.sample_shape_ == model.input_shape_ == (3, 4)
+    assert_equivalent(model, clone(CRP).fit(swapped, y), swapped)
