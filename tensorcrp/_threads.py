@@ -1,9 +1,9 @@
-"""BLAS threads: one where the data are small, as many as the caller has where not.
+"""Threads of BLAS and OpenMP: one for small data, the caller's number for large.
 
 Small products make BLAS threads wait for each other: a QR decomposition of 900 x 64
 took 100 ms with two threads and 1 ms with one on a busy machine with two cores.
 
-The number of BLAS threads belongs to the whole process, so fits that overlap in
+The number of threads belongs to the whole process, so fits that overlap in
 several threads share one limit: the first in sets it, the last out gives it back.
 """
 
@@ -18,7 +18,7 @@ SMALL = 2**25  # bytes of data below which one thread is faster
 
 @contextmanager
 def bounded_threads(nbytes):
-    """Context with one BLAS thread if fewer than `SMALL` bytes are worked on."""
+    """Context with one thread if fewer than `SMALL` bytes are worked on."""
     if nbytes >= SMALL:
         yield
         return
@@ -37,8 +37,8 @@ def _limit():
 
 class _SharedLimit:
     def __init__(self):
-        everything = ThreadpoolController()  # looks through all libraries: 10 ms
-        self.libraries = everything.select(user_api="blas").lib_controllers
+        # BLAS, and OpenMP for scikit-learn's neighbours. Looking takes 10 ms.
+        self.libraries = ThreadpoolController().lib_controllers
         self.lock = Lock()
         self.inside = 0
         self.before = []

@@ -34,6 +34,7 @@ from tensorcrp._estimator import (
     check_samples,
     check_shape,
 )
+from tensorcrp._threads import bounded_threads
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import INITS, solve
 
@@ -267,8 +268,9 @@ class TensorCRP(TensorTransformer):
 
     def _solve(self, scatter):
         """Statistics -> solver -> fitted attributes."""
-        ((result, lam),) = self._path(scatter, [self.reg])
-        self._take(result, lam, scatter.classes)
+        with bounded_threads(scatter.root.nbytes):
+            ((result, lam),) = self._path(scatter, [self.reg])
+            self._take(result, lam, scatter.classes)
         unfinished = int((~result.converged).sum())
         if unfinished and self.tol > 0:
             warnings.warn(

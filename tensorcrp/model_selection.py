@@ -28,6 +28,7 @@ from tensorcrp._estimator import (
     check_tensor,
 )
 from tensorcrp._progress import progress
+from tensorcrp._threads import bounded_threads
 from tensorcrp.crp import TensorCRP
 from tensorcrp.scatter import ClassScatter
 
@@ -218,6 +219,9 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         given = np.atleast_1d(given).tolist()
         for h in given:
             check_integer("n_components", h)
+            crp = self._crp(1, h)
+            crp.sample_shape_ = self.sample_shape_
+            crp._n_components(range(n_classes))  # no more than a sample has entries
         return sorted(set(given))
 
     def _folds(self, X, y, groups):
@@ -228,10 +232,10 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
 
     def _check_parameters(self):
         for name in ("ranks", "regs"):
-            if isinstance(getattr(self, name), str) or not len(getattr(self, name)):
+            value = getattr(self, name)
+            if isinstance(value, str) or not np.iterable(value) or not len(value):
                 raise ValueError(
-                    f"{name} must be a sequence with at least one value, "
-                    f"got {getattr(self, name)!r}."
+                    f"{name} must be a sequence with at least one value, got {value!r}."
                 )
         for rank in self.ranks:
             check_integer("each of ranks", rank, also=("full",))
@@ -265,13 +269,14 @@ def _score_path(crp, judge, X, y, fold, grid):
     weight[train] = 1.0  # the statistics skip the others: no copy of the fold
     crp.sample_shape_ = X.shape[1:]
     flat = X.reshape(len(X), -1)
-    scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
     scores = []
-    for result, lam in crp._path(scatter, grid.regs):
-        projections = crp._take(result, lam, scatter.classes).projections_
-        features = flat @ projections.T
-        for size in grid.sizes:
-            some = features[:, :size]
-            model = clone(judge).fit(some[train], y[train])
-            scores.append(model.score(some[test], y[test]))
+    with bounded_threads(flat.nbytes):
+        scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
+        for result, lam in crp._path(scatter, grid.regs):
+            projections = crp._take(result, lam, scatter.classes).projections_
+            features = flat @ projections.T
+            for size in grid.sizes:
+                some = features[:, :size]
+                model = clone(judge).fit(some[train], y[train])
+                scores.append(model.score(some[test], y[test]))
     return scores

@@ -6,13 +6,14 @@ A two-dimensional X is a set of order-1 tensors, so every check applies as it st
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tensorcrp import TensorCRP
+from tensorcrp import TensorCRP, TensorCRPCV
 
 ESTIMATORS = [
     TensorCRP(),
     TensorCRP(rank="full", between="samples"),
     TensorCRP(init="random", n_init=2, random_state=0),
     TensorCRP(n_components=1, reg=1.0, reg_scale="absolute", init="identity"),
+    TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=2),
 ]
 
 

@@ -1,0 +1,176 @@
+"""TensorCRPCV: the plain grid search's answers, at a fraction of its fits."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+import tensorcrp.crp
+import tensorcrp.model_selection as module
+from tensorcrp import TensorCRP, TensorCRPCV
+
+GRID = {"ranks": (1, 2, "full"), "regs": (0.03, 1.0), "n_components": (2, 4)}
+
+
+def samples(shape=(5, 4), n=60, n_classes=3, noise=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    means = rng.standard_normal((n_classes, *shape))
+    return means[y] + noise * rng.standard_normal((n, *shape)), y
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2)])
+@pytest.mark.parametrize(
+    "judge", [KNeighborsClassifier(1), LogisticRegression()], ids=["1-NN", "logistic"]
+)
+def test_agrees_with_a_plain_grid_search(shape, judge):
+    X, y = samples(shape)
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    ours = TensorCRPCV(judge, cv=folds, **GRID).fit(X, y)
+    plain = GridSearchCV(
+        Pipeline([("crp", TensorCRP()), ("judge", judge)]),
+        {f"crp__{name.rstrip('s')}": GRID[name] for name in ("ranks", "regs")}
+        | {"crp__n_components": GRID["n_components"]},
+        cv=folds,
+    )
+    with threadpool_limits(1):  # many tiny problems
+        plain.fit(X, y)
+    expected = {
+        tuple(point[f"crp__{name}"] for name in ("rank", "reg", "n_components")): score
+        for point, score in zip(
+            plain.cv_results_["params"],
+            plain.cv_results_["mean_test_score"],
+            strict=True,
+        )
+    }
+    for point, score in zip(
+        ours.cv_results_["params"], ours.cv_results_["mean_test_score"], strict=True
+    ):
+        assert_allclose(score, expected[tuple(point.values())], atol=1e-12)
+    assert_allclose(ours.best_score_, plain.best_score_, atol=1e-12)
+
+
+def test_best_is_the_first_of_the_largest_means():
+    X, y = samples(noise=0.01)  # everything is right everywhere: all points tie
+    search = TensorCRPCV(cv=3, **GRID).fit(X, y)
+    assert search.best_score_ == 1.0
+    assert search.best_params_ == {"rank": 1, "reg": 0.03, "n_components": 2}
+    assert set(search.cv_results_["rank_test_score"]) == {1}
+
+
+def test_refit_is_a_fit_of_the_best_on_all_samples():
+    X, y = samples()
+    search = TensorCRPCV(cv=3, **GRID).fit(X, y)
+    best = search.best_params_
+    crp = TensorCRP(best["n_components"], rank=best["rank"], reg=best["reg"]).fit(X, y)
+    assert_array_equal(search.transform(X), crp.transform(X))
+    judge = KNeighborsClassifier(1).fit(crp.transform(X), y)
+    new, labels = samples(seed=5)
+    assert_array_equal(search.predict(new), judge.predict(crp.transform(new)))
+    assert search.score(new, labels) == judge.score(crp.transform(new), labels)
+    assert_allclose(search.inverse_transform(search.transform(X)).shape, X.shape)
+
+
+def test_one_run_of_the_solver_per_fold_and_rank(monkeypatch):
+    runs = []
+    solve = tensorcrp.crp.solve
+
+    def counted(*args, **kwargs):
+        runs.append(len(args[2]))
+        return solve(*args, **kwargs)
+
+    monkeypatch.setattr(tensorcrp.crp, "solve", counted)
+    X, y = samples()
+    TensorCRPCV(cv=4, **GRID).fit(X, y)
+    assert runs == [2] * (4 * 3) + [1]  # lanes of each run, and the refit
+
+
+def test_groups_stay_on_one_side():
+    X, y = samples(n=48)
+    groups = np.arange(48) // 6
+    seen = []
+
+    class Judge(KNeighborsClassifier):
+        def fit(self, X, y):
+            seen.append(len(y))
+            return super().fit(X, y)
+
+    search = TensorCRPCV(
+        Judge(1), ranks=(1,), regs=(1.0,), n_components=2, cv=GroupKFold(4)
+    ).fit(X, y, groups=groups)
+    assert search.n_splits_ == 4
+    assert seen == [36] * 4 + [48]
+    with pytest.raises(ValueError, match="groups"):
+        TensorCRPCV(cv=GroupKFold(4)).fit(X, y)
+
+
+def test_workers_give_the_same_result():
+    X, y = samples(n=30)
+    grid = {"ranks": (1, 2), "regs": (0.1, 1.0), "cv": 3}
+    alone = TensorCRPCV(**grid).fit(X, y)
+    two = TensorCRPCV(**grid, n_jobs=2).fit(X, y)
+    name = "mean_test_score"
+    assert_array_equal(alone.cv_results_[name], two.cv_results_[name])
+
+
+def test_folds_are_no_more_than_the_smallest_class_has_samples():
+    X, y = samples(n=12)
+    assert TensorCRPCV(regs=(1.0,), cv=10).fit(X, y).n_splits_ == 4
+
+
+def test_chosen_by_the_training_samples_of_an_outer_fold():
+    X, y = samples()
+    search = TensorCRPCV(ranks=(1, 2), regs=(0.1, 1.0), cv=3)
+    assert cross_val_score(search, X, y, cv=3).min() > 0.5
+    assert clone(search).get_params() == search.get_params()
+
+
+def test_default_sizes_fit_the_sample():
+    X, y = samples((2, 2), n=60, n_classes=5)
+    search = TensorCRPCV(ranks=("full",), regs=(1.0,), cv=2).fit(X, y)
+    assert set(search.cv_results_["param_n_components"]) == {4}
+
+
+def test_flattened_samples_with_a_shape():
+    X, y = samples()
+    grid = {"ranks": (1, 2), "regs": (0.1, 1.0), "cv": 3}
+    whole = TensorCRPCV(**grid).fit(X, y)
+    flat = TensorCRPCV(sample_shape=(5, 4), **grid).fit(X.reshape(60, -1), y)
+    assert_array_equal(whole.transform(X), flat.transform(X.reshape(60, -1)))
+    assert_array_equal(whole.predict(X), flat.predict(X.reshape(60, -1)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"ranks": ()}, "ranks must be a sequence"),
+        ({"ranks": "full"}, "ranks must be a sequence"),
+        ({"ranks": 2}, "ranks must be a sequence"),
+        ({"ranks": (0,)}, "each of ranks must be an integer of at least 1"),
+        ({"regs": (-1.0,)}, "each of regs must be a finite number"),
+        ({"regs": []}, "regs must be a sequence"),
+        ({"n_components": 0}, "n_components must be an integer of at least 1"),
+        ({"n_components": 21}, "n_components=21 is more than the 20 entries"),
+        ({"between": "all"}, "between must be one of"),
+        ({"max_iter": 0}, "max_iter must be an integer"),
+    ],
+)
+def test_bad_parameters_are_named_before_any_fold(parameters, words, monkeypatch):
+    monkeypatch.setattr(module, "_score_path", None)  # calling it would be an error
+    X, y = samples()
+    search = TensorCRPCV(**parameters)
+    with pytest.raises(ValueError, match=words):
+        search.fit(X, y)
+    with pytest.raises(NotFittedError):
+        search.predict(X)
