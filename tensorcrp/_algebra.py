@@ -229,25 +229,34 @@ def cp_from_dense(dense):
 def cp_truncate(tensors, rank):
     """Factors (B, l_m, k) near the given tensors (B, l_1, ..., l_N).
 
-    Leading singular vectors of the first unfolding, each split on into a rank-one
-    tensor. At order 2 this is the best approximation; above, a good start.
+    Rank-one terms are taken off one after the other. At order 2 these are the leading
+    singular vectors and the approximation is the best; above, it is a good start.
     """
-    B, first, *rest = tensors.shape
-    if not rest:
-        return [np.repeat(tensors[:, :, None], rank, axis=2)]
-    u, s, vt = np.linalg.svd(tensors.reshape(B, first, -1), full_matrices=False)
-    have = min(rank, s.shape[1])
-    # Columns beyond the unfolding's rank repeat earlier ones: whitening merges them.
-    columns = np.arange(rank) % have
-    factors = [(u * s[:, None, :])[:, :, columns]]
-    parts = vt[:, columns].reshape(B * rank, -1)
-    while len(rest) > 1:
-        size, *rest = rest
-        u, _, vt = np.linalg.svd(parts.reshape(B * rank, size, -1), full_matrices=False)
-        factors.append(u[:, :, 0].reshape(B, rank, size).transpose(0, 2, 1))
-        parts = vt[:, 0]
-    factors.append(parts.reshape(B, rank, -1).transpose(0, 2, 1))
-    return factors
+    rest, terms = tensors, []
+    for _ in range(rank):
+        terms.append(_leading_term(rest))
+        rest = rest - cp_dense(terms[-1])
+    return [np.concatenate(columns, axis=2) for columns in zip(*terms, strict=True)]
+
+
+def _leading_term(tensors):
+    """Factors (B, l_m, 1) of a rank-one tensor, by singular vectors mode by mode.
+
+    The first factor has the weight for which nothing more of the term is left.
+    """
+    B, *shape = tensors.shape
+    vectors, part = [], tensors
+    for size in shape[:-1]:
+        u, _, vt = np.linalg.svd(part.reshape(B, size, -1), full_matrices=False)
+        vectors.append(u[:, :, 0])
+        part = vt[:, 0]
+    factors = [vector[:, :, None] for vector in [*vectors, part]]
+    factors[-1] = np.where(factors[-1].any(axis=1, keepdims=True), factors[-1], 1.0)
+    factors[-1] = unit_columns(factors[-1])
+    weight = (tensors * cp_dense(factors)).reshape(B, 1, -1).sum(axis=2, keepdims=True)
+    # A null column would stay null in block ascent: keep its direction.
+    weight[weight == 0] = 1e-100
+    return [factors[0] * weight, *factors[1:]]
 
 
 def cp_normalize(factors):
@@ -269,11 +278,11 @@ def cp_normalize(factors):
     weights = np.take_along_axis(weights, order, axis=1)
     units = [np.take_along_axis(unit, order[:, None, :], axis=2) for unit in units]
     for m in range(1, len(units)):  # signs of the columns go into the first mode
-        signs = _sign_of_largest(units[m], axis=1)
+        signs = sign_of_largest(units[m], axis=1)
         units[m], units[0] = units[m] * signs, units[0] * signs
     dense = cp_dense([units[0] * weights[:, None], *units[1:]]).reshape(len(order), -1)
     norms = np.linalg.norm(dense, axis=1, keepdims=True)
-    signs = _sign_of_largest(dense, axis=1)
+    signs = sign_of_largest(dense, axis=1)
     share = (weights / norms)[:, None] ** (1.0 / len(units))
     units = [unit * share for unit in units]
     units[0] = units[0] * signs[:, :, None]
@@ -299,7 +308,7 @@ def _singular_columns(left, right):
     return U[:, :, :k], V[:, :, :k]
 
 
-def _sign_of_largest(values, axis):
+def sign_of_largest(values, axis):
     """Sign of the first entry within 1e-6 of the largest magnitude along `axis`."""
     magnitude = np.abs(values)
     near = magnitude >= (1 - 1e-6) * magnitude.max(axis=axis, keepdims=True)

@@ -185,7 +185,7 @@ def ridge(scatter, reg, reg_scale="relative", nothing=None):
         raise TooFewSamples(
             f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
             f"for {prod(scatter.shape)} entries of a sample): the objective has no "
-            "maximum. Set reg > 0."
+            "maximum. Set reg > 0, e.g. 0.3."
         )
     scale = trace / prod(scatter.shape) if reg_scale == "relative" else 1.0
     return float(reg * scale)

@@ -17,22 +17,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor, deflated_rows
-from tensorcrp._checks import (
-    NOTHING_WITHIN,
-    ONE_CLASS,
-    check_factors,
-    check_labels,
-    is_singular,
-)
 from tensorcrp._estimator import (
     TensorTransformer,
     TooFewSamples,
     all_or_nothing,
     check_choice,
     check_integer,
+    check_labels,
     check_real,
     check_samples,
     check_shape,
+    ridge,
 )
 from tensorcrp._threads import bounded_threads
 from tensorcrp.scatter import ClassScatter
@@ -285,7 +280,7 @@ class TensorCRP(TensorTransformer):
 
     def _path(self, scatter, regs):
         """Results for several `reg` in one run of the solver: [(Result, lambda)]."""
-        lambdas = [self._lambda(scatter, reg) for reg in regs]
+        lambdas = [ridge(scatter, reg, self.reg_scale) for reg in regs]
         h = self._n_components(scatter.classes)
         full = self._is_full()
         work = scatter.flatten() if full else scatter
@@ -341,34 +336,18 @@ class TensorCRP(TensorTransformer):
             )
         return self.n_components
 
-    def _lambda(self, scatter, reg):
-        """The ridge in the scale of the data, or why there is none."""
-        if len(scatter.classes) < 2:
-            raise TooFewSamples(ONE_CLASS.format(scatter.classes))
-        trace = scatter.trace
-        if self.reg_scale == "relative" and trace == 0:
-            raise TooFewSamples(NOTHING_WITHIN)
-        if reg == 0 and is_singular(scatter.root):
-            raise TooFewSamples(
-                f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
-                f"for {prod(scatter.shape)} entries of a sample): the objective has no "
-                "maximum. Set reg > 0, e.g. the default 0.3."
-            )
-        scale = trace / prod(scatter.shape) if self.reg_scale == "relative" else 1.0
-        return float(reg * scale)
-
     def _init(self):
         """The start, checked against the sample shape if it is given as arrays."""
         init, shape, rank = self.init, self.sample_shape_, self.rank
         if isinstance(init, str):
             return init
         if callable(init):
-            return lambda *args: check_factors(init(*args), shape, rank)
+            return lambda *args: _check_factors(init(*args), shape, rank)
         if rank == "full":
             raise ValueError(
                 'init as arrays has no use with rank="full"; leave it out.'
             )
-        return check_factors(init, shape, rank)
+        return _check_factors(init, shape, rank)
 
     def _check_parameters(self):
         if self.n_components is not None:
@@ -395,3 +374,21 @@ class TensorCRP(TensorTransformer):
             )
 
         return line
+
+
+def _check_factors(factors, shape, rank):
+    """Given start factors as arrays, or an error that lists the shapes."""
+    wanted = [(size, rank) for size in shape]
+    try:
+        factors = [np.array(factor, float) for factor in factors]
+        got = [factor.shape for factor in factors]
+    except (TypeError, ValueError):
+        got = repr(factors)
+    if got != wanted:
+        raise ValueError(
+            f"init must be one of {INITS} or give one array (l_m, rank) of numbers per "
+            f"mode, of shapes {wanted}; got {got}."
+        )
+    if not all(np.isfinite(factor).all() and factor.any() for factor in factors):
+        raise ValueError("init gives factors with NaN, infinity or only zeros.")
+    return factors

@@ -32,7 +32,6 @@ RANK = {
     "scatter": 2,
     "solver": 2,
     "_estimator": 3,
-    "_checks": 4,
     "crp": 5,
     "baselines": 5,
     "model_selection": 6,

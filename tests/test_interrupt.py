@@ -133,7 +133,7 @@ def test_interrupt_before_any_component(component, method):
         model.transform(X)
 
 
-@pytest.mark.parametrize("name", ["cp_normalize", "_deflated", "check_samples"])
+@pytest.mark.parametrize("name", ["cp_normalize", "deflated_rows", "check_samples"])
 def test_interrupt_while_attributes_are_set(name, monkeypatch):
     X, y = samples()
     model = clone(CRP).fit(X, y)

@@ -1,0 +1,185 @@
+"""Transformers with one factor per mode, and what their classes share.
+
+In: samples ``(n, l_1, ..., l_N)`` and fitted factors ``U^(m)`` of shape (l_m, r_m).
+Out: the core ``Y = X x_1 U^(1)^T ... x_N U^(N)^T`` of each sample, flattened to
+``r_1 ... r_N`` features; back by the tensor of least norm that has those features.
+
+A method derives from `TuckerTransformer` and says in ``_modes`` which forms, rule and
+schedule of `_modes` and `_rules` it is made of.
+"""
+
+from math import ceil, prod
+from numbers import Integral
+from string import Template
+
+import numpy as np
+
+from tensorcrp._estimator import TensorTransformer, check_features, check_tensor
+from tensorcrp._threads import bounded_threads
+from tensorcrp.baselines._fitting import ScatterFit, check_within
+from tensorcrp.baselines._modes import Form, project
+
+
+class TuckerTransformer(TensorTransformer):
+    """Features by one mode product per mode; sets ``factors_`` in a subclass."""
+
+    def transform(self, X):
+        """Features of samples: their cores, flattened.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n, r_1 ... r_N)
+            float32 if X is float32, else float64.
+        """
+        X = check_tensor(self, X)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        X = X.reshape(len(X), *self.sample_shape_).astype(dtype, copy=False)
+        with bounded_threads(X.nbytes):
+            core = project(X, self.factors_).reshape(len(X), -1)
+        return core - self._offset().astype(dtype) if self._centres else core
+
+    def inverse_transform(self, X):
+        """Tensors of least norm that have the features.
+
+        With orthonormal factors and ``Y = transform(X)`` this is the sample projected
+        on their span.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, r_1 ... r_N)
+
+        Returns
+        -------
+        ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
+        """
+        features = check_features(self, X)
+        core = features.reshape(-1, *self._sizes)
+        tensors = project(core, [np.linalg.pinv(U) for U in self.factors_])
+        if self._centres:
+            tensors = tensors + self.mean_.astype(features.dtype)
+        return tensors.reshape(-1, *self.input_shape_)
+
+    @property
+    def _centres(self):
+        return hasattr(self, "mean_")
+
+    def _offset(self):
+        return project(self.mean_[None], self.factors_).ravel()
+
+    @property
+    def _sizes(self):
+        return tuple(factor.shape[1] for factor in self.factors_)
+
+    @property
+    def _n_features_out(self):
+        return prod(self._sizes)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "factors_")
+
+
+class TuckerDiscriminant(ScatterFit, TuckerTransformer):
+    """Tucker method whose forms are the between- and the within-class scatter."""
+
+    def _solve_scatter(self, scatter):
+        check_within(scatter)
+        sizes = discriminant_sizes(self, scatter.classes)
+        forms = Form(scatter.between("samples")), Form(scatter.root)
+        with bounded_threads(scatter.root.nbytes):
+            result = self._modes(*forms, sizes)
+        self.factors_, self.objective_ = result.factors, result.objective
+        self.classes_ = scatter.classes
+        return self._keep(result)
+
+    def _keep(self, result):
+        """Set what is there only if a method iterates."""
+        return self
+
+    def _check_sizes(self, labels):
+        discriminant_sizes(self, np.unique(labels))
+
+
+class Iterates:
+    """A Tucker method with a history."""
+
+    def _keep(self, result):
+        self.history_, self.n_iter_ = result.history, result.n_iter
+        return self
+
+
+def discriminant_sizes(estimator, classes):
+    """Core sizes ``r_m`` of a supervised method.
+
+    By default about ``(c - 1)^2`` features in all, the number that the paper gives
+    every method, with at least two per mode; at order 1 the c - 1 that exist.
+    """
+    shape, others = estimator.sample_shape_, len(classes) - 1
+    if len(shape) == 1:
+        default = others
+    else:
+        default = max(2, ceil(round(others ** (2 / len(shape)), 9)))
+    return core_sizes(estimator.sizes, shape, [default] * len(shape))
+
+
+def core_sizes(given, shape, default):
+    """Core sizes ``r_m`` as a tuple, checked against the shape of a sample."""
+    if given is None:
+        given = default
+    elif isinstance(given, Integral) and not isinstance(given, bool) and given > 0:
+        given = [given] * len(shape)
+    else:
+        given = _exact_sizes(given, shape)
+    return tuple(min(int(r), size) for r, size in zip(given, shape, strict=True))
+
+
+def _exact_sizes(given, shape):
+    try:
+        sizes = list(given)
+    except TypeError:
+        sizes = []
+    good = all(isinstance(r, Integral) and not isinstance(r, bool) for r in sizes)
+    fits = good and len(sizes) == len(shape)
+    if not fits or not all(0 < r <= size for r, size in zip(sizes, shape, strict=True)):
+        raise ValueError(
+            "sizes must be an integer of at least 1, or one such integer per mode and "
+            f"none larger than its mode of a sample of shape {shape}, got {given!r}."
+        )
+    return sizes
+
+
+_SHARED = {
+    "sizes": """sizes : int, tuple of int or None, default=None
+        Number of features ``r_m`` per mode; an integer stands for the same in every
+        mode, cut to the size of the mode. None stands for about ``(c - 1)**2``
+        features in all, ``ceil((c - 1)**(2 / N))`` per mode with c classes and at
+        least 2; at order 1 for c - 1.""",
+    "sample_shape": """sample_shape : tuple of int, default=None
+        Shape of a sample when the rows of X are flattened samples.""",
+    "factors": """factors_ : list of ndarray of shape (l_m, r_m)
+        One factor per mode, best column first.""",
+    "fitted": """classes_ : ndarray of shape (c,)
+    sample_shape_ : tuple of int
+    input_shape_ : tuple of int
+        Shape of a sample as it was given to `fit`: flattened or not.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X had column names.""",
+    "iterated": """objective_ : float
+        The last value of the history.
+    history_ : ndarray
+        The objective after each factor, mode by mode.
+    n_iter_ : int
+        Number of sweeps.""",
+}
+
+
+def documented(cls):
+    """Fill the entries that several classes share into the docstring of one."""
+    if cls.__doc__:
+        shared = {**_SHARED, "unlabelled": _SHARED["fitted"].split("\n", 1)[1].strip()}
+        cls.__doc__ = Template(cls.__doc__).safe_substitute(shared)
+    return cls
