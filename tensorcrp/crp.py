@@ -19,22 +19,19 @@ from sklearn.utils.validation import check_is_fitted
 from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor, deflated_rows
 from tensorcrp._estimator import (
     TensorTransformer,
-    TooFewSamples,
-    all_or_nothing,
     check_choice,
     check_integer,
     check_labels,
     check_real,
-    check_samples,
     check_shape,
     ridge,
 )
+from tensorcrp._fitting import ScatterFit
 from tensorcrp._threads import bounded_threads
-from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import INITS, solve
 
 
-class TensorCRP(TensorTransformer):
+class TensorCRP(ScatterFit, TensorTransformer):
     """Compound Rank-k Projections: discriminant features of matrices and tensors.
 
     Each of h features is the inner product of a sample with a tensor of CP rank at
@@ -158,94 +155,6 @@ class TensorCRP(TensorTransformer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
-        """Find the projections.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-            Read in blocks and never changed; a read-only memory map will do.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        TensorCRP
-            The fitted estimator. After an error or Ctrl-C it is what it was before.
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            self._forget()
-            X, y, weight = check_samples(self, X, y, sample_weight)
-            check_labels(y, weight, self.reg_scale)
-            self._n_components(np.unique(y))
-            self._init()
-            if self._is_full():  # vectors from the start: no second copy later
-                X = X.reshape(len(X), -1)
-            return self._solve(ClassScatter.from_samples(X, y, weight))
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """Take in a batch and find the projections of all batches so far.
-
-        Batches of any size and order give the result of one `fit`, to rounding. As
-        long as there are fewer than two classes, or nothing varies within classes, the
-        estimator takes the batch in and stays unfitted. Statistics are kept from batch
-        to batch (at most P rows); `fit` keeps none, so a batch after it starts over.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-        y : array-like of shape (n,)
-            A class may turn up in any batch.
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        TensorCRP
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            so_far = getattr(self, "_scatter", None)
-            if so_far is None and hasattr(self, "projections_"):
-                warnings.warn(
-                    "partial_fit starts over: fit keeps no statistics of its samples. "
-                    "Give every batch to partial_fit to add them up.",
-                    stacklevel=2,
-                )
-            if so_far is None:
-                self._forget()
-            X, y, weight = check_samples(
-                self, X, y, sample_weight, reset=so_far is None
-            )
-            batch = ClassScatter.from_samples(X, y, weight)
-            self._scatter = batch if so_far is None else so_far.merge(batch)
-            self._n_components(self._scatter.classes)
-            try:
-                return self._solve(self._scatter)
-            except TooFewSamples:
-                if hasattr(self, "projections_"):
-                    raise
-                return self
-
-    def fit_scatter(self, scatter):
-        """Find the projections from class statistics alone.
-
-        Parameters
-        ----------
-        scatter : ClassScatter
-            Statistics of all samples, e.g. merged from many batches.
-
-        Returns
-        -------
-        TensorCRP
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            self._forget()
-            self.sample_shape_ = self.input_shape_ = scatter.shape
-            self.n_features_in_ = scatter.shape[0]
-            return self._solve(scatter)
-
     def cp_tensor(self, component):
         """One projection as a tensorly ``CPTensor``.
 
@@ -261,7 +170,7 @@ class TensorCRP(TensorTransformer):
         check_is_fitted(self)
         return cp_tensor([factor[component] for factor in self.factors_])
 
-    def _solve(self, scatter):
+    def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
         with bounded_threads(scatter.root.nbytes):
             ((result, lam),) = self._path(scatter, [self.reg])
@@ -311,11 +220,17 @@ class TensorCRP(TensorTransformer):
         self.lambda_, self.classes_ = lam, classes
         return self
 
-    def _forget(self):
-        """Drop everything learnt, so that no state is a mixture of two fits."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        self._scatter = None
+    def _statistics(self, X, y, weight):
+        if self._is_full():  # vectors from the start: no second copy later
+            X = X.reshape(len(X), -1)
+        return super()._statistics(X, y, weight)
+
+    def _check_labels(self, y, weight):
+        check_labels(y, weight, self.reg_scale)
+
+    def _check_sizes(self, labels):
+        self._n_components(np.unique(labels))
+        self._init()
 
     def _is_full(self):
         shape = self.sample_shape_

@@ -32,6 +32,7 @@ RANK = {
     "scatter": 2,
     "solver": 2,
     "_estimator": 3,
+    "_fitting": 4,
     "crp": 5,
     "baselines": 5,
     "model_selection": 6,

@@ -173,7 +173,7 @@ def test_dgtda(shape, sizes, samples):
 @shapes
 def test_hoda(shape, sizes, samples):
     X, y = samples(shape)
-    model = HODA(sizes, max_iter=4, tol=0).fit(X, y)
+    model = HODA(sizes, reg=0, max_iter=4, tol=0).fit(X, y)
     factors, history = oracle.hoda(X, y, sizes, sweeps=4)
     assert_same_factors(model, factors, X)
     np.testing.assert_allclose(model.history_, history, rtol=1e-8)
@@ -316,7 +316,9 @@ def test_discriminants_at_order_one_are_lda(model, samples):
     assert_same_span(mine, lda.scalings_[:, :3])
 
 
-@pytest.mark.parametrize("model", [DGTDA(1, reg=0), HODA(1, tol=0)], ids=estimator_name)
+@pytest.mark.parametrize(
+    "model", [DGTDA(1, reg=0), HODA(1, reg=0, tol=0)], ids=estimator_name
+)
 def test_trace_ratios_of_two_classes_at_order_one_are_lda(model, samples):
     X, y = samples((9,), n=80, n_classes=2)
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)

@@ -2,17 +2,13 @@
 
 import ast
 import inspect
-import os
 import pickle
 import re
-import time
 from math import prod
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import threadpoolctl
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -557,35 +553,3 @@ def test_method_arguments_are_documented(cls, method):
     for name in list(inspect.signature(function).parameters)[1:]:
         assert re.search(rf"^ *{name} : ", function.__doc__, re.M), name
     assert "Returns\n" in function.__doc__
-
-
-# --- cost -------------------------------------------------------------------------
-
-
-def gait():
-    """The gait samples, or random ones of the same size where there are none."""
-    path = Path(os.environ.get("TENSORCRP_DATA", "")) / "gait_usf.npz"
-    if path.is_file():
-        with np.load(path) as data:
-            return data["X"], data["y"]
-    X = np.random.default_rng(0).integers(0, 2, (731, 32, 22, 10), dtype=np.uint8)
-    return X, np.arange(731) % 71
-
-
-def cpu_seconds(model, X, y):
-    start = time.process_time()
-    model.fit(X, y)
-    return time.process_time() - start
-
-
-def test_cost_on_gait():
-    """At most five times RidgeLDA, but for the one whose docstring says why not."""
-    X, y = gait()
-    with threadpoolctl.threadpool_limits(1):
-        RidgeLDA().fit(X[::3], y[::3])
-        unit = min(cpu_seconds(RidgeLDA(), X, y) for _ in range(2))
-        for cls in set(CLASSES) - {BilinearSVC, RidgeLDA, baselines.TwoDLDA}:
-            ratio = cpu_seconds(cls(), X, y) / unit
-            print(f"{cls.__name__}: {ratio:.1f} times RidgeLDA's {unit:.2f} s")
-            assert ratio <= 5, cls.__name__
-    assert re.search(r"times\s+`RidgeLDA`", BilinearSVC.__doc__)

@@ -133,7 +133,9 @@ def test_interrupt_before_any_component(component, method):
         model.transform(X)
 
 
-@pytest.mark.parametrize("name", ["cp_normalize", "deflated_rows", "check_samples"])
+@pytest.mark.parametrize(
+    "name", ["crp.cp_normalize", "crp.deflated_rows", "_fitting.check_samples"]
+)
 def test_interrupt_while_attributes_are_set(name, monkeypatch):
     X, y = samples()
     model = clone(CRP).fit(X, y)
@@ -142,7 +144,7 @@ def test_interrupt_while_attributes_are_set(name, monkeypatch):
     def ctrl_c(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"tensorcrp.crp.{name}", ctrl_c)
+    monkeypatch.setattr(f"tensorcrp.{name}", ctrl_c)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*samples(seed=1))
     assert all(vars(model)[key] is before[key] for key in before | vars(model))

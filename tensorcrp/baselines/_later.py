@@ -5,8 +5,10 @@ forms are those of `_lda`; the rules are singular vectors of ``W^{-1} B`` (CMDA)
 eigenvectors of ``B - phi W`` of the largest *algebraic* eigenvalues (DGTDA, HODA).
 """
 
-from tensorcrp.baselines._fitting import warn_if_unfinished
-from tensorcrp.baselines._modes import Sum, alternate, ones_start, parallel
+import numpy as np
+
+from tensorcrp._fitting import warn_if_unfinished
+from tensorcrp.baselines._modes import Ridge, Sum, alternate, ones_start, parallel
 from tensorcrp.baselines._rules import difference, leading, singular, trace_ratio
 from tensorcrp.baselines._tucker import Iterates, TuckerDiscriminant, documented
 
@@ -132,11 +134,16 @@ class HODA(Iterates, TuckerDiscriminant):
     with orthonormal factors. Each factor is the eigenvectors of ``B - phi W`` of the
     largest *algebraic* eigenvalues, phi being the ratio reached so far [1]_; a step
     cannot make it smaller. The start is the leading eigenvectors of the total scatter
-    of each mode. No inverse, hence no ridge.
+    of each mode.
+
+    Without a ridge the ratio has no maximum where some direction has no within-class
+    scatter, as with fewer samples than entries.
 
     Parameters
     ----------
     $sizes
+    reg : float, default=1e-6
+        Ridge on the within-class scatter, in units of the mean one of an entry.
     max_iter : int, default=20
         Largest number of sweeps over the modes.
     tol : float, default=1e-3
@@ -170,8 +177,11 @@ class HODA(Iterates, TuckerDiscriminant):
     (1797, 16)
     """
 
-    def __init__(self, sizes=None, *, max_iter=20, tol=1e-3, sample_shape=None):
+    def __init__(
+        self, sizes=None, *, reg=1e-6, max_iter=20, tol=1e-3, sample_shape=None
+    ):
         self.sizes = sizes
+        self.reg = reg
         self.max_iter = max_iter
         self.tol = tol
         self.sample_shape = sample_shape
@@ -181,8 +191,10 @@ class HODA(Iterates, TuckerDiscriminant):
         start = [
             leading(total.scatter(m, nothing), None, r) for m, r in enumerate(sizes)
         ]
+        lam = self.reg * np.vdot(within.rows, within.rows) / np.prod(within.shape)
+        bottom = Sum((within, Ridge(lam, within.shape)))
         return alternate(
-            between, within, sizes, trace_ratio, start, self.max_iter, self.tol
+            between, bottom, sizes, trace_ratio, start, self.max_iter, self.tol
         )
 
     def _keep(self, result):

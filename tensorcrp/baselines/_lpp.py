@@ -23,8 +23,8 @@ from tensorcrp._estimator import (
     check_labels,
     check_samples,
 )
+from tensorcrp._fitting import NOTHING_WITHIN, check_common, forget
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import NOTHING_WITHIN, check_common, forget
 from tensorcrp.baselines._modes import Form, alternate, identity_start
 from tensorcrp.baselines._rules import smallest
 from tensorcrp.baselines._tucker import (

@@ -77,6 +77,23 @@ class Sum:
         return sum(part.scatter(mode, factors) for part in self.parts)
 
 
+@dataclass(frozen=True)
+class Ridge:
+    """The form ``lam ||W||^2``: that of the unit tensors as rows, times lam."""
+
+    lam: float
+    shape: tuple
+
+    def scatter(self, mode, factors):
+        """Mode scatter (l_m, l_m): a multiple of the identity."""
+        others = [m for m in range(len(self.shape)) if m != mode]
+        sizes = [
+            self.shape[m] if factors[m] is None else (factors[m] ** 2).sum()
+            for m in others
+        ]
+        return self.lam * np.prod(sizes) * np.eye(self.shape[mode])
+
+
 def mode_scatters(top, bottom, mode, factors):
     """``B, W`` of one mode; W is None if there is no denominator."""
     B = top.scatter(mode, factors)

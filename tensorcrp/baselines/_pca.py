@@ -10,8 +10,8 @@ from numbers import Real
 import numpy as np
 
 from tensorcrp._estimator import TooFewSamples
+from tensorcrp._fitting import ScatterFit, warn_if_unfinished
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import ScatterFit, warn_if_unfinished
 from tensorcrp.baselines._modes import Form, Sum, alternate, one_pass
 from tensorcrp.baselines._rules import leading
 from tensorcrp.baselines._tucker import TuckerTransformer, core_sizes, documented

@@ -24,8 +24,8 @@ from tensorcrp._estimator import (
     check_samples,
     check_tensor,
 )
+from tensorcrp._fitting import check_common, forget
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import check_common, forget
 from tensorcrp.baselines._support import LOSSES, Problem
 from tensorcrp.baselines._tucker import documented
 

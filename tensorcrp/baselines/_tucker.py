@@ -15,8 +15,8 @@ from string import Template
 import numpy as np
 
 from tensorcrp._estimator import TensorTransformer, check_features, check_tensor
+from tensorcrp._fitting import ScatterFit, check_within
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import ScatterFit, check_within
 from tensorcrp.baselines._modes import Form, project
 
 

@@ -14,8 +14,8 @@ from scipy.linalg import eigh
 
 from tensorcrp._algebra import Samples, sign_of_largest
 from tensorcrp._estimator import check_integer
+from tensorcrp._fitting import check_within
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import check_within
 from tensorcrp.baselines._modes import Form, ratio
 from tensorcrp.baselines._rules import fisher
 from tensorcrp.baselines._tucker import documented

@@ -19,8 +19,8 @@ from tensorcrp._estimator import (
     check_labels,
     ridge,
 )
+from tensorcrp._fitting import ScatterFit
 from tensorcrp._threads import bounded_threads
-from tensorcrp.baselines._fitting import ScatterFit
 from tensorcrp.baselines._tucker import documented
 
 EPS = np.finfo(float).eps
@@ -119,8 +119,8 @@ class RidgeLDA(VectorTransformer):
         self.between = between
         self.sample_shape = sample_shape
 
-    def _statistics(self, X, y):
-        return super()._statistics(X.reshape(len(X), -1), y)
+    def _statistics(self, X, y, weight):
+        return super()._statistics(X.reshape(len(X), -1), y, weight)
 
     def _solve_scatter(self, scatter):
         flat = scatter.flatten()
@@ -147,8 +147,8 @@ class RidgeLDA(VectorTransformer):
             )
         return most if self.n_components is None else self.n_components
 
-    def _check_labels(self, y):
-        check_labels(y, reg_scale=self.reg_scale)
+    def _check_labels(self, y, weight):
+        check_labels(y, weight, self.reg_scale)
 
     def _check_sizes(self, labels):
         self._n_components(np.unique(labels))

@@ -29,7 +29,7 @@ class ScatterFit:
 
     _labelled = True  # False: all samples are one class
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit to samples.
 
         Parameters
@@ -38,6 +38,7 @@ class ScatterFit:
             Read in blocks and never changed; a read-only memory map will do.
         y : array-like of shape (n,)
             Ignored by methods without labels.
+        sample_weight : array-like of shape (n,), default=None
 
         Returns
         -------
@@ -47,24 +48,26 @@ class ScatterFit:
         with all_or_nothing(self):
             self._check_parameters()
             forget(self)
-            X, y = self._check(X, y)
+            X, y, weight = self._check(X, y, sample_weight)
             if self._labelled:
-                self._check_labels(y)
+                self._check_labels(y, weight)
             self._check_sizes(y)
-            return self._solve_scatter(self._statistics(X, y))
+            return self._solve_scatter(self._statistics(X, y, weight))
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, sample_weight=None):
         """Take in a batch and fit to all batches so far.
 
-        Batches of any size and order give the result of one `fit`, to rounding. While
-        the samples so far cannot be told apart, the estimator takes the batch in and
-        stays unfitted. `fit` keeps no statistics, so a batch after it starts over.
+        Batches of any size and order give the result of one `fit`, to rounding. As
+        long as there are fewer than two classes, or nothing varies within classes, the
+        estimator takes the batch in and stays unfitted. Statistics are kept from batch
+        to batch (at most P rows); `fit` keeps none, so a batch after it starts over.
 
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
         y : array-like of shape (n,)
             A class may turn up in any batch. Ignored by methods without labels.
+        sample_weight : array-like of shape (n,), default=None
 
         Returns
         -------
@@ -77,12 +80,15 @@ class ScatterFit:
             if so_far is None:
                 _warn_of_a_new_start(self)
                 forget(self)
-            X, y = self._check(X, y, reset=so_far is None)
-            batch = self._statistics(X, y)
+            X, y, weight = self._check(X, y, sample_weight, reset=so_far is None)
+            batch = self._statistics(X, y, weight)
             self._scatter = batch if so_far is None else so_far.merge(batch)
+            self._check_sizes(self._scatter.classes)
             try:
                 return self._solve_scatter(self._scatter)
             except TooFewSamples:
+                if self.__sklearn_is_fitted__():
+                    raise
                 return self
 
     def fit_scatter(self, scatter):
@@ -106,17 +112,16 @@ class ScatterFit:
             self._check_sizes(scatter.classes)
             return self._solve_scatter(scatter)
 
-    def _check(self, X, y, reset=True):
+    def _check(self, X, y, sample_weight, reset=True):
         y = y if self._labelled else UNLABELLED
-        X, y, _ = check_samples(self, X, y, reset=reset)
-        return X, y
+        return check_samples(self, X, y, sample_weight, reset=reset)
 
-    def _statistics(self, X, y):
+    def _statistics(self, X, y, weight):
         y = [0] * len(X) if y is None else y
-        return ClassScatter.from_samples(X, y)
+        return ClassScatter.from_samples(X, y, weight)
 
-    def _check_labels(self, y):
-        check_labels(y, nothing=NOTHING_WITHIN)
+    def _check_labels(self, y, weight):
+        check_labels(y, weight, nothing=NOTHING_WITHIN)
 
     def _check_sizes(self, labels):
         """Refuse numbers of features that the samples do not allow."""
