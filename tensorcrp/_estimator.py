@@ -126,6 +126,8 @@ def check_samples(estimator, X, y, sample_weight=None, *, reset=True):
         sample_weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
+        if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
+            raise ValueError("Sample weights must contain a non-zero number.")
     if reset:
         estimator.input_shape_ = X.shape[1:]
         estimator.sample_shape_ = _sample_shape(estimator, X)

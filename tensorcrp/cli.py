@@ -16,19 +16,20 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tensorcrp import TensorCRP, __version__
+from tensorcrp import TensorCRP, TensorCRPCV, __version__
 from tensorcrp._progress import progress
 
 
 def methods():
     """Name -> unfitted classifier of (n, 8, 8); each ends in 1-NN.
 
-    LDA has all its c - 1 components. Its shrinkage is chosen on the training samples
-    (Ledoit-Wolf); nothing is chosen on test samples.
+    LDA has all its c - 1 components. Its shrinkage (Ledoit-Wolf) and TensorCRPCV's rank,
+    ridge and size are chosen on the training samples; nothing is on test samples.
     """
     lda = LinearDiscriminantAnalysis
     return {
         "TensorCRP, rank 2": _judged(TensorCRP()),
+        "TensorCRPCV": TensorCRPCV(),
         "raw pixels": _judged(_vectors()),
         "LDA": _judged(_vectors(), lda()),
         "LDA, shrinkage": _judged(_vectors(), lda(solver="eigen", shrinkage="auto")),

@@ -27,7 +27,7 @@ from tensorcrp._estimator import (
     ridge,
 )
 from tensorcrp._fitting import ScatterFit
-from tensorcrp._threads import bounded_threads
+from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.solver import INITS, solve
 
 
@@ -172,7 +172,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
-        with bounded_threads(scatter.root.nbytes):
+        with bounded_threads(scatter.root.nbytes, SMALL_PASSES):
             ((result, lam),) = self._path(scatter, [self.reg])
             self._take(result, lam, scatter.classes)
         unfinished = int((~result.converged).sum())

@@ -28,7 +28,7 @@ from tensorcrp._estimator import (
     check_tensor,
 )
 from tensorcrp._progress import progress
-from tensorcrp._threads import bounded_threads
+from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.crp import TensorCRP
 from tensorcrp.scatter import ClassScatter
 
@@ -270,7 +270,7 @@ def _score_path(crp, judge, X, y, fold, grid):
     crp.sample_shape_ = X.shape[1:]
     flat = X.reshape(len(X), -1)
     scores = []
-    with bounded_threads(flat.nbytes):
+    with bounded_threads(flat.nbytes, SMALL_PASSES):
         scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
         for result, lam in crp._path(scatter, grid.regs):
             projections = crp._take(result, lam, scatter.classes).projections_

@@ -23,7 +23,7 @@ import numpy as np
 from tensorcrp._algebra import Samples, cp_sum, cp_truncate
 from tensorcrp._ascent import Ascent, Problem
 from tensorcrp._starts import STARTS, RidgeDirections
-from tensorcrp._threads import bounded_threads
+from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
 INITS = ("lda", *STARTS)
 # Least ridge of a start, in mean squares of the rows: rounding is divided by it.
@@ -100,7 +100,7 @@ def solve(
     lambdas = np.asarray(lambdas, float)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
         rank, init, n_init = 1, "identity", 1
-    with bounded_threads(problem.within.tensor.nbytes):
+    with bounded_threads(problem.within.tensor.nbytes, SMALL_PASSES):
         found = _Found(problem, lambdas, n_components, rank)
         starter = _Starter(problem, lambdas, rank, init, n_init, rng)
         which = np.repeat(np.arange(len(lambdas)), n_init)  # lane -> lambda
