@@ -2,7 +2,7 @@
 
 In: rows ``(n, l_1, ..., l_N)`` of numerator and denominator, arranged; factors
 ``(B, l_m, k)`` of B lanes; earlier projections to deflate by.
-Out: factors that maximise J one mode at a time (paper, equations 5 and 13).
+Out: factors that maximise J one mode at a time (paper, equations 6 and 13).
 
 With every factor but ``U^(m)`` fixed, ``<X, W> = <Z, U^(m)>``: linear in the block, so
 a block update is a ridge LDA of size ``d = l_m k``, solved exactly. J never falls.

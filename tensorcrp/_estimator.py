@@ -23,6 +23,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from tensorcrp._algebra import working_dtype
+
 
 class TooFewSamples(ValueError):
     """The samples cannot determine the model yet; more of them could."""
@@ -33,8 +35,8 @@ class TensorTransformer(
 ):
     """Supervised transformer of tensors of any order, by one matrix product.
 
-    A subclass sets ``sample_shape_``, ``components_`` (h, l_1, ..., l_N) and
-    ``projections_`` (h, P).
+    A subclass sets ``components_`` (h, l_1, ..., l_N) and ``projections_`` (h, P);
+    `check_samples` sets ``sample_shape_`` and ``input_shape_``.
     """
 
     def transform(self, X):
@@ -50,7 +52,7 @@ class TensorTransformer(
             float32 if X is float32, else float64.
         """
         X = check_tensor(self, X)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        dtype = working_dtype(X)
         flat = X.reshape(len(X), -1).astype(dtype, copy=False)
         return flat @ self.projections_.T.astype(dtype, copy=False)
 
@@ -158,7 +160,7 @@ def check_features(estimator, X):
             f"X has shape {features.shape}; inverse_transform takes features of "
             f"shape (n, {h}), as transform returns them."
         )
-    dtype = np.float32 if features.dtype == np.float32 else np.float64
+    dtype = working_dtype(features)
     return features.astype(dtype, copy=False)
 
 
@@ -239,6 +241,11 @@ def _refuse(X):
             raise ValueError(_RAGGED) from error
     if not isinstance(X, np.ndarray):
         return
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(
+            "X is a masked array, and its mask would be ignored. Fill it with "
+            "X.filled(value), or leave samples with masked entries out."
+        )
     if X.dtype.kind == "O" and any(isinstance(each, np.ndarray) for each in X.flat):
         raise ValueError(_RAGGED)
     if X.dtype.kind == "c":

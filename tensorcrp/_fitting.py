@@ -82,7 +82,10 @@ class ScatterFit:
                 forget(self)
             X, y, weight = self._check(X, y, sample_weight, reset=so_far is None)
             batch = self._statistics(X, y, weight)
-            self._scatter = batch if so_far is None else so_far.merge(batch)
+            # Some statistics are of vectors, depending on parameters that may change.
+            if so_far is not None:
+                batch = so_far.reshape(batch.shape).merge(batch)
+            self._scatter = batch
             self._check_sizes(self._scatter.classes)
             try:
                 return self._solve_scatter(self._scatter)

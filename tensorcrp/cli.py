@@ -23,8 +23,8 @@ from tensorcrp._progress import progress
 def methods():
     """Name -> unfitted classifier of (n, 8, 8); each ends in 1-NN.
 
-    LDA has all its c - 1 components. Its shrinkage (Ledoit-Wolf) and TensorCRPCV's rank,
-    ridge and size are chosen on the training samples; nothing is on test samples.
+    LDA has all its c - 1 components. Its shrinkage (Ledoit-Wolf) and the rank, ridge
+    and size of TensorCRPCV are chosen on the training samples, nothing on test samples.
     """
     lda = LinearDiscriminantAnalysis
     return {
@@ -100,7 +100,7 @@ def main(argv=None):
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
     sub = commands.add_parser("compare", help="TensorCRP beside raw pixels and LDA")
-    sub.add_argument("--per-class", type=_at_least(2), default=5, metavar="N")
+    sub.add_argument("--per-class", type=_at_least(3), default=5, metavar="N")
     sub.add_argument("--repeats", type=_at_least(2), default=10, metavar="N")
     sub.add_argument("--seed", type=_at_least(0), default=0, metavar="N")
     args = parser.parse_args(argv)

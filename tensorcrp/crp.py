@@ -2,7 +2,7 @@
 
 In: samples ``X`` (n, l_1, ..., l_N) with class labels ``y``.
 Out: h unit projections ``W_p`` of CP rank at most k, found one after the other to
-maximise the paper's objective (4) on data deflated by the earlier ones (2), and
+maximise the paper's objective (4) on data deflated by the earlier ones (3), and
 features ``<X, W_p>`` of the deflated samples, (n, h), by one matrix product.
 
 The one place where statistics (`scatter`) and optimisation (`solver`) meet.
@@ -192,7 +192,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
         lambdas = [ridge(scatter, reg, self.reg_scale) for reg in regs]
         h = self._n_components(scatter.classes)
         full = self._is_full()
-        work = scatter.flatten() if full else scatter
+        work = scatter.reshape((prod(scatter.shape),) if full else self.sample_shape_)
         results = solve(
             work.between(self.between),
             work.root,

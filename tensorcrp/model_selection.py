@@ -19,8 +19,10 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import KNeighborsClassifier
 
+from tensorcrp._algebra import working_dtype
 from tensorcrp._estimator import (
     TensorTransformer,
+    TooFewSamples,
     all_or_nothing,
     check_integer,
     check_real,
@@ -146,15 +148,16 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             sizes = self._sizes(len(np.unique(y)), X[0].size)
             folds = self._folds(X, y, groups)
             grid = _Grid(list(self.ranks), list(self.regs), sizes)
+            seed = self._seed()
             tasks = [(fold, k) for fold in folds for k in grid.ranks]
             scores = Parallel(n_jobs=self.n_jobs)(
                 delayed(_score_path)(
-                    self._crp(k, max(sizes)), self._judge(), X, y, fold, grid
+                    self._crp(k, max(sizes), seed), self._judge(), X, y, fold, grid
                 )
                 for fold, k in progress(tasks, "TensorCRPCV", self.verbose)
             )
             self._choose(grid, np.reshape(scores, (len(folds), -1)))
-            return self._refit(X, y)
+            return self._refit(X, y, seed)
 
     def predict(self, X):
         """Labels of samples, by the classifier on their features.
@@ -190,20 +193,27 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         self.best_score_ = float(mean[self.best_index_])
         self.best_params_ = points[self.best_index_]
 
-    def _refit(self, X, y):
+    def _refit(self, X, y, seed):
         best = self.best_params_
-        crp = self._crp(best["rank"], best["n_components"]).set_params(reg=best["reg"])
+        crp = self._crp(best["rank"], best["n_components"], seed)
+        crp.set_params(reg=best["reg"])
         self.best_estimator_ = crp.fit(X, y)
         self.estimator_ = self._judge().fit(crp.transform(X), y)
         for name in ("components_", "projections_", "factors_", "classes_", "n_iter_"):
             setattr(self, name, getattr(crp, name))
         return self
 
-    def _crp(self, rank, n_components):
+    def _crp(self, rank, n_components, seed=None):
         """An unfitted TensorCRP with the parameters that are not searched."""
         names = ("reg_scale", "between", "init", "n_init", "max_iter", "tol")
-        shared = {name: getattr(self, name) for name in (*names, "random_state")}
-        return TensorCRP(n_components, rank=rank, **shared)
+        shared = {name: getattr(self, name) for name in names}
+        return TensorCRP(n_components, rank=rank, random_state=seed, **shared)
+
+    def _seed(self):
+        """One number for every fold: a generator would depend on their order."""
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(2**31)
+        return self.random_state
 
     def _judge(self):
         if self.estimator is None:
@@ -217,6 +227,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             given = (n_classes - 1, 2 * (n_classes - 1))
             return sorted({max(1, min(h, n_features)) for h in given})
         given = np.atleast_1d(given).tolist()
+        if not given:
+            raise ValueError("n_components is empty: give at least one number to try.")
         for h in given:
             check_integer("n_components", h)
             crp = self._crp(1, h)
@@ -227,15 +239,26 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     def _folds(self, X, y, groups):
         cv = self.cv
         if isinstance(cv, Integral):
+            check_integer("cv", cv, least=2)
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
-        return list(check_cv(cv, y, classifier=True).split(X, y, groups))
+        folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+        for train, _ in folds:
+            classes, counts = np.unique(y[train], return_counts=True)
+            if len(classes) < 2 or counts.max() < 2:
+                raise TooFewSamples(
+                    f"a training fold has {len(classes)} classes of at most "
+                    f"{counts.max()} samples: each needs two classes, one of them with "
+                    "two samples. Pass more samples or other folds as cv."
+                )
+        return folds
 
     def _check_parameters(self):
         for name in ("ranks", "regs"):
             value = getattr(self, name)
-            if isinstance(value, str) or not np.iterable(value) or not len(value):
+            if not isinstance(value, (list, tuple, np.ndarray)) or not len(value):
                 raise ValueError(
-                    f"{name} must be a sequence with at least one value, got {value!r}."
+                    f"{name} must be a list or tuple of at least one value, "
+                    f"got {value!r}."
                 )
         for rank in self.ranks:
             check_integer("each of ranks", rank, also=("full",))
@@ -274,9 +297,17 @@ def _score_path(crp, judge, X, y, fold, grid):
         scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
         for result, lam in crp._path(scatter, grid.regs):
             projections = crp._take(result, lam, scatter.classes).projections_
-            features = flat @ projections.T
+            features = _product(flat, projections.T)
             for size in grid.sizes:
                 some = features[:, :size]
                 model = clone(judge).fit(some[train], y[train])
                 scores.append(model.score(some[test], y[test]))
     return scores
+
+
+def _product(flat, matrix):
+    """``flat @ matrix`` in blocks of rows: other types are converted bit by bit."""
+    dtype = working_dtype(flat)
+    steps = range(0, len(flat), 256)
+    matrix = matrix.astype(dtype, copy=False)
+    return np.concatenate([flat[i : i + 256].astype(dtype) @ matrix for i in steps])

@@ -6,7 +6,7 @@ within-class scatter: rows ``A_j`` with
 
     sum_j <A_j, W>^2 = sum_c sum_{i in c} w_i <X_i - Xbar_c, W>^2    for every W,
 
-the first term of the denominator in the paper's objective (3). Up to P samples the
+the first term of the denominator in the paper's objective (4). Up to P samples the
 rows are the centred samples; beyond P (the number of entries of a sample) they are
 the triangular factor of a QR decomposition, P rows however many samples there are.
 Roots of two batches merge exactly. Nothing here knows projections.
@@ -17,10 +17,10 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import empty_samples
+from tensorcrp._algebra import empty_samples, working_dtype
 from tensorcrp._threads import bounded_threads
 
-BLOCK_BYTES = 2**25  # working blocks of about 32 MB: small beside the data
+BLOCK_BYTES = 2**20  # samples are read in blocks of about 1 MB, which stay in cache
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ClassScatter:
         Parameters
         ----------
         X : ndarray of shape (n, l_1, ..., l_N)
-            Real numbers of any type; float32 keeps the root in float32.
+            Real numbers of any type. The centred samples of float32 stay float32.
         y : ndarray of shape (n,)
         sample_weight : ndarray of shape (n,), optional
             Not negative; samples of weight zero count for nothing.
@@ -66,8 +66,8 @@ class ClassScatter:
         >>> scatter.root.shape  # six samples, but four entries
         (4, 2, 2)
         """
-        y = np.asarray(y)
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        X, y = np.asarray(X), np.asarray(y)
+        weight = _checked_weight(sample_weight, X, y)
         used = np.flatnonzero(weight)
         classes, codes = np.unique(y[used], return_inverse=True)
         counts = np.bincount(codes, weight[used])
@@ -89,7 +89,10 @@ class ClassScatter:
         entries = self.root.ravel(order="K")  # memory order: no copy
         steps = range(0, len(entries), BLOCK_BYTES // 8)
         blocks = (entries[i : i + BLOCK_BYTES // 8].astype(float) for i in steps)
-        return float(sum(block @ block for block in blocks))
+        trace = float(sum(block @ block for block in blocks))
+        # Equal samples differ from their mean by rounding alone.
+        size = self.counts @ (self.means**2).reshape(len(self.means), -1).sum(axis=1)
+        return 0.0 if trace <= (8 * np.finfo(float).eps) ** 2 * size else trace
 
     def between(self, weighting):
         """Rows of the numerator of J: (c, l_1, ..., l_N).
@@ -140,13 +143,12 @@ class ClassScatter:
         root[...] = triangle.reshape(root.shape)
         return replace(self, root=root)
 
-    def flatten(self):
-        """The same statistics of vectorised samples, of shape (P,)."""
-        n_features = prod(self.shape)
+    def reshape(self, shape):
+        """The same statistics of samples of another shape with as many entries."""
         return replace(
             self,
-            means=self.means.reshape(-1, n_features),
-            root=self.root.reshape(-1, n_features),
+            means=self.means.reshape(-1, *shape),
+            root=self.root.reshape(-1, *shape),
         )
 
     def _on(self, classes):
@@ -184,13 +186,14 @@ class _Batches:
 
     def _deviations(self, means, rows):
         for part, block in self._blocks(rows):
-            block -= means[self.codes[part]]
+            for sample, code in zip(block, self.codes[part], strict=True):
+                sample -= means[code]  # no array of as many means as samples
             block *= _as_column(np.sqrt(self.weight[part]), block.ndim)
             yield part, block
 
     def centred(self, means):
         """Weighted deviations from the class means: the one copy of the data."""
-        dtype = np.float32 if self.X.dtype == np.float32 else np.float64
+        dtype = working_dtype(self.X)
         root = empty_samples(len(self.used), self.X.shape[1:], dtype)
         for part, block in self._deviations(means, self._rows()):
             root[part] = block
@@ -199,12 +202,14 @@ class _Batches:
     def triangle(self, means):
         """Triangular root of all deviations, P rows, blocks folded in one by one."""
         n_features = prod(self.X.shape[1:])
-        upper = np.empty((0, n_features))
-        for _, block in self._deviations(means, max(self._rows(), 4 * n_features)):
-            stacked = np.concatenate([upper, block.reshape(len(block), n_features)])
-            upper = np.linalg.qr(stacked, mode="r")
-        root = empty_samples(len(upper), self.X.shape[1:], float)
-        root[...] = upper.reshape(root.shape)
+        rows = min(len(self.used), max(self._rows(), 2 * n_features))
+        stacked = np.zeros((n_features + rows, n_features))
+        for _, block in self._deviations(means, rows):
+            filled = n_features + len(block)
+            stacked[n_features:filled] = block.reshape(len(block), n_features)
+            stacked[:n_features] = np.linalg.qr(stacked[:filled], mode="r")
+        root = empty_samples(n_features, self.X.shape[1:], float)
+        root[...] = stacked[:n_features].reshape(root.shape)
         return root
 
 
@@ -213,13 +218,32 @@ def _stack(parts):
 
     The precision is that of the roots; the last part, the means, is always float64.
     """
-    keep = [part[part.any(axis=tuple(range(1, part.ndim)))] for part in parts]
+    keep = [np.flatnonzero(p.any(axis=tuple(range(1, p.ndim)))) for p in parts]
     if not sum(map(len, keep)):
-        keep = [parts[0][:1]]
+        keep[0] = np.arange(1)
     dtype = np.result_type(*parts[:-1])
     root = empty_samples(sum(map(len, keep)), parts[0].shape[1:], dtype)
-    np.concatenate(keep, out=root, casting="same_kind")
+    start = 0
+    for part, rows in zip(parts, keep, strict=True):
+        for row in rows:
+            root[start] = part[row]
+            start += 1
     return root
+
+
+def _checked_weight(weight, X, y):
+    """Weights (n,) of samples and labels that belong together, or an error."""
+    if X.ndim < 2 or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"X needs shape (n, l_1, ..., l_N) and y shape (n,), got {X.shape} and "
+            f"{y.shape}."
+        )
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
+    if weight.shape != y.shape or not (weight >= 0).all() or not weight.any():
+        raise ValueError(
+            f"sample_weight needs {len(y)} numbers, none negative and not all zero."
+        )
+    return weight
 
 
 def _as_column(values, ndim):

@@ -47,7 +47,7 @@ def test_table_puts_the_best_first():
     [
         ([], "command"),
         (["compar"], "compare"),
-        (["compare", "--per-class", "1"], "at least 2"),
+        (["compare", "--per-class", "2"], "at least 3"),
         (["compare", "--per-class", "x"], "got 'x'"),
         (["compare", "--per-class", "500"], "at most 100"),
     ],

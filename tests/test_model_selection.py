@@ -151,15 +151,24 @@ def test_flattened_samples_with_a_shape():
     assert_array_equal(whole.predict(X), flat.predict(X.reshape(60, -1)))
 
 
+def test_two_samples_per_class_are_too_few():
+    X, y = samples(n=6)
+    with pytest.raises(ValueError, match="a training fold has 3 classes of at most 1"):
+        TensorCRPCV().fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"ranks": ()}, "ranks must be a sequence"),
-        ({"ranks": "full"}, "ranks must be a sequence"),
-        ({"ranks": 2}, "ranks must be a sequence"),
+        ({"ranks": ()}, "ranks must be a list or tuple"),
+        ({"ranks": "full"}, "ranks must be a list or tuple"),
+        ({"ranks": 2}, "ranks must be a list or tuple"),
         ({"ranks": (0,)}, "each of ranks must be an integer of at least 1"),
         ({"regs": (-1.0,)}, "each of regs must be a finite number"),
-        ({"regs": []}, "regs must be a sequence"),
+        ({"regs": []}, "regs must be a list or tuple"),
+        ({"ranks": {1, 2}}, "ranks must be a list or tuple"),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
+        ({"n_components": []}, "n_components is empty"),
         ({"n_components": 0}, "n_components must be an integer of at least 1"),
         ({"n_components": 21}, "n_components=21 is more than the 20 entries"),
         ({"between": "all"}, "between must be one of"),

@@ -277,7 +277,7 @@ def test_trace(make_samples, shape, n):
 @pytest.mark.parametrize("n", [8, 40])
 def test_flatten_gives_the_statistics_of_vectors(make_samples, n):
     X, y = make_samples((2, 3, 2), n)
-    flat = ClassScatter.from_samples(X, y).flatten()
+    flat = ClassScatter.from_samples(X, y).reshape((X[0].size,))
     assert flat.shape == (12,)
     assert_same(flat, ClassScatter.from_samples(X.reshape(n, -1), y))
 

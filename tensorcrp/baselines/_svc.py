@@ -14,7 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from tensorcrp._algebra import Samples, cp_dense, cp_from_dense, empty_samples
+from tensorcrp._algebra import (
+    Samples,
+    cp_dense,
+    cp_from_dense,
+    empty_samples,
+    working_dtype,
+)
 from tensorcrp._estimator import (
     all_or_nothing,
     check_choice,
@@ -151,7 +157,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,) for two classes, (n, c) for more
         """
         X = check_tensor(self, X)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        dtype = working_dtype(X)
         flat = X.reshape(len(X), -1).astype(dtype, copy=False)
         weights = self.coef_.reshape(len(self.coef_), -1).astype(dtype, copy=False)
         scores = flat @ weights.T + self.intercept_.astype(dtype, copy=False)
@@ -177,7 +183,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         shape = X.shape[1:]
         full = self.rank == "full" or self.rank >= prod(shape) // max(shape)
         X = X.reshape(len(X), -1) if full else X
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        dtype = working_dtype(X)
         rows = empty_samples(len(X), X.shape[1:], dtype)
         rows[...] = X
         rng = check_random_state(self.random_state)

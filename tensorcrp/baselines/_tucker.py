@@ -14,6 +14,7 @@ from string import Template
 
 import numpy as np
 
+from tensorcrp._algebra import working_dtype
 from tensorcrp._estimator import TensorTransformer, check_features, check_tensor
 from tensorcrp._fitting import ScatterFit, check_within
 from tensorcrp._threads import bounded_threads
@@ -36,7 +37,7 @@ class TuckerTransformer(TensorTransformer):
             float32 if X is float32, else float64.
         """
         X = check_tensor(self, X)
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        dtype = working_dtype(X)
         X = X.reshape(len(X), *self.sample_shape_).astype(dtype, copy=False)
         with bounded_threads(X.nbytes):
             core = project(X, self.factors_).reshape(len(X), -1)

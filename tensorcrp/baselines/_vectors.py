@@ -123,7 +123,7 @@ class RidgeLDA(VectorTransformer):
         return super()._statistics(X.reshape(len(X), -1), y, weight)
 
     def _solve_scatter(self, scatter):
-        flat = scatter.flatten()
+        flat = scatter.reshape((prod(scatter.shape),))
         lam = ridge(flat, self.reg, self.reg_scale)
         h = self._n_components(scatter.classes)
         with bounded_threads(flat.root.nbytes):
