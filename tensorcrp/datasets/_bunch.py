@@ -1,0 +1,61 @@
+"""What every data set looks like, and the checks that all of them share.
+
+In: samples (n, l_1, ..., l_N), labels (n,) or None. Out: a Bunch or ``(X, y)``.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import Bunch
+
+# A sample with these numbers of modes is, unless somebody knows better, an image,
+# an image sequence, a sequence of colour images.
+_USUAL_NAMES = {
+    1: ("feature",),
+    2: ("row", "column"),
+    3: ("row", "column", "slice"),
+}
+
+
+def as_bunch(X, y, DESCR, *, mode_names=None, target_names=None, **more):
+    """A Bunch with the fields that all data sets have, and more."""
+    order = X.ndim - 1
+    if mode_names is None:
+        unnamed = tuple(f"mode {m}" for m in range(order))
+        mode_names = _USUAL_NAMES.get(order, unnamed)
+    if target_names is None and y is not None:
+        target_names = [str(label) for label in np.unique(y)]
+    return Bunch(
+        data=X,
+        target=y,
+        target_names=target_names,
+        mode_names=tuple(mode_names),
+        DESCR=DESCR,
+        **more,
+    )
+
+
+def hand_out(bunch, return_X_y):
+    """The Bunch itself, or its two arrays."""
+    return (bunch.data, bunch.target) if return_X_y else bunch
+
+
+def check_count(name, value, least=1):
+    """Refuse anything but an integer of at least `least`."""
+    integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not integer or value < least:
+        raise ValueError(
+            f"{name} must be an integer of at least {least}, got {value!r}."
+        )
+
+
+def check_choice(name, value, choices):
+    """Refuse anything but one of the names in `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {names}, got {value!r}.")
+
+
+def balanced_labels(n_samples, n_classes, rng):
+    """Labels 0 to c - 1 in random order, each equally often to within one."""
+    return rng.permutation(np.arange(n_samples) % n_classes)

@@ -1,0 +1,303 @@
+"""Data sets by name: from a folder of the user, from the cache, from the source.
+
+In: a name. Out: a Bunch or ``(X, y)``. What comes from the cache or the network has to
+have the arrays that the registry pins; files in ``TENSORCRP_DATA`` are the user's own
+and are taken as they are, with ``verified`` saying whether they have them.
+"""
+
+import os
+import urllib.request
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+from tensorcrp.datasets._bunch import as_bunch, hand_out
+from tensorcrp.datasets._read import read_tensors
+from tensorcrp.datasets._sources import SOURCES, Source, checksum, indian_pines
+
+VARIABLE = "TENSORCRP_DATA"
+_OLIVETTI = Source((400, 64, 64), ("row", "column"), "", "Olivetti faces, 64x64.")
+
+
+def load_digits(*, return_X_y=False):
+    """Scikit-learn's handwritten digits as 8x8 matrices; ships with scikit-learn.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+
+    Returns
+    -------
+    Bunch or (X, y)
+        ``data`` is (1797, 8, 8), values 0 to 16.
+
+    Examples
+    --------
+    >>> from tensorcrp.datasets import load_digits
+    >>> load_digits().data.shape
+    (1797, 8, 8)
+    """
+    digits = sklearn_datasets.load_digits()
+    bunch = as_bunch(
+        digits.images,
+        digits.target,
+        digits.DESCR,
+        mode_names=("row", "column"),
+        target_names=[str(name) for name in digits.target_names],
+    )
+    return hand_out(bunch, return_X_y)
+
+
+def list_datasets():
+    """Names that `fetch_dataset` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from tensorcrp.datasets import list_datasets
+    >>> list_datasets()[:3]
+    ['basic_motions', 'binalpha', 'cmu_faces']
+    """
+    return sorted(SOURCES)
+
+
+def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=False):
+    """Fetch a data set of the registry by name.
+
+    Looked for in this order: ``NAME.npz`` in the folder that the environment variable
+    ``TENSORCRP_DATA`` names; ``NAME.npz`` in the cache folder; the file of the source
+    in the cache folder, put there by hand; the source. The last two are checked
+    against the registry, then kept in the cache as ``NAME.npz``.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+    data_home : path, default=None
+        The cache folder is ``data_home/tensorcrp``; by default scikit-learn's data
+        folder, ``~/scikit_learn_data`` or the environment's ``SCIKIT_LEARN_DATA``.
+    download_if_missing : bool, default=True
+    return_X_y : bool, default=False
+
+    Returns
+    -------
+    Bunch or (X, y)
+        Beside the usual fields: further arrays of the file, such as ``train`` or
+        ``subject``; ``verified``, whether the arrays are those of the registry; and
+        ``file``, where they were read.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is nowhere; the message says which file to put where.
+    """
+    if name not in SOURCES:
+        raise ValueError(f"name must be one of {list_datasets()}, got {name!r}.")
+    by_name = {"usps": fetch_usps, "umist": fetch_umist}
+    how = {"data_home": data_home, "download_if_missing": download_if_missing}
+    if name in by_name:
+        return by_name[name](**how, return_X_y=return_X_y)
+    return hand_out(_find(name, SOURCES[name], **how), return_X_y)
+
+
+def fetch_usps(*, data_home=None, download_if_missing=True, return_X_y=False):
+    """USPS handwritten digits, (9298, 16, 16), values in [-1, 1].
+
+    From OpenML (41082) through `sklearn.datasets.fetch_openml`, unless ``usps.npz`` is
+    in ``TENSORCRP_DATA`` or in the cache.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        See `fetch_dataset`.
+    download_if_missing : bool, default=True
+    return_X_y : bool, default=False
+
+    Returns
+    -------
+    Bunch or (X, y)
+        Labels are the digits 0 to 9.
+    """
+
+    def fetch():
+        X, y = _openml(data_home, data_id=41082)
+        # OpenML numbers the classes from 1.
+        return {"X": X.reshape(-1, 16, 16).astype(np.float32), "y": y - 1}
+
+    bunch = _find("usps", SOURCES["usps"], data_home, download_if_missing, fetch)
+    return hand_out(bunch, return_X_y)
+
+
+def fetch_umist(*, data_home=None, download_if_missing=True, return_X_y=False):
+    """UMIST (Sheffield) faces of 20 people from profile to front, 575 images.
+
+    (575, 112, 92) from OpenML (UMIST_Faces_Cropped) through
+    `sklearn.datasets.fetch_openml`, unless ``umist.npz``, which is 32x32 in the shared
+    form, is in ``TENSORCRP_DATA`` or in the cache.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        See `fetch_dataset`.
+    download_if_missing : bool, default=True
+    return_X_y : bool, default=False
+
+    Returns
+    -------
+    Bunch or (X, y)
+    """
+
+    def fetch():
+        X, y = _openml(data_home, name="UMIST_Faces_Cropped", version=1)
+        return {"X": _upright(X, (112, 92)), "y": y}
+
+    bunch = _find("umist", SOURCES["umist"], data_home, download_if_missing, fetch)
+    return hand_out(bunch, return_X_y)
+
+
+def fetch_olivetti(*, data_home=None, download_if_missing=True, return_X_y=False):
+    """Olivetti faces of 40 people, (400, 64, 64), values in [0, 1].
+
+    Through `sklearn.datasets.fetch_olivetti_faces`, unless ``olivetti.npz`` is in
+    ``TENSORCRP_DATA`` or in the cache. ``fetch_dataset("orl")`` is the same faces in
+    the 32x32 crop that the literature on matrix methods uses.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        See `fetch_dataset`. Scikit-learn keeps a pickle of its own there.
+    download_if_missing : bool, default=True
+    return_X_y : bool, default=False
+
+    Returns
+    -------
+    Bunch or (X, y)
+    """
+
+    def fetch():
+        faces = sklearn_datasets.fetch_olivetti_faces(data_home=data_home)
+        return {"X": faces.images, "y": faces.target}
+
+    bunch = _find("olivetti", _OLIVETTI, data_home, download_if_missing, fetch)
+    return hand_out(bunch, return_X_y)
+
+
+def _openml(data_home, **which):
+    """Flat samples and whole-number labels."""
+    found = sklearn_datasets.fetch_openml(
+        **which, data_home=data_home, as_frame=False, parser="liac-arff"
+    )
+    return found.data, found.target.astype(float).astype(int)
+
+
+def _upright(flat, shape):
+    """Images of the given shape, row by row or column by column: the smoother."""
+    rows = flat.reshape(-1, *shape)
+    columns = flat.reshape(-1, *shape[::-1]).swapaxes(1, 2)
+    rough = [np.abs(np.diff(X[:20], axis=1)).mean() for X in (rows, columns)]
+    return np.ascontiguousarray((rows, columns)[int(np.argmin(rough))])
+
+
+def _find(name, source, data_home=None, download_if_missing=True, fetch=None):
+    """The data set from the first place that has it."""
+    mine = os.environ.get(VARIABLE)
+    if mine and (Path(mine) / f"{name}.npz").exists():
+        return _load(Path(mine) / f"{name}.npz", source)
+    cache = Path(sklearn_datasets.get_data_home(data_home)) / "tensorcrp"
+    file = cache / f"{name}.npz"
+    if not file.exists():
+        try:
+            arrays = _obtain(name, source, cache, download_if_missing, fetch)
+        except OSError as error:  # no network, no such address, no such file
+            raise FileNotFoundError(_advice(name, source, cache, error)) from error
+        if fetch is None:  # scikit-learn's fetchers check what they download
+            _check(name, source, checksum(arrays["X"], arrays["y"]))
+        _save(file, arrays)
+    bunch = _load(file, source)
+    if fetch is None:
+        _check(file, source, checksum(bunch.data, bunch.target))
+    return bunch
+
+
+def _obtain(name, source, cache, download_if_missing, fetch):
+    """Arrays from the source, which a wheel, a file or a fetcher may be."""
+    shipped = indian_pines() if name == "indian_pines" else None
+    if shipped is not None:
+        return shipped
+    raw = cache / source.file if source.file else None
+    if raw is not None and raw.exists():
+        return source.read(raw)
+    if not download_if_missing:
+        raise OSError("download_if_missing=False")
+    if fetch is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of retries; what counts is the error
+            return fetch()
+    if raw is None:
+        raise OSError("it has to be prepared by hand")
+    _download(source.url, raw)
+    return source.read(raw)
+
+
+def _download(url, file):
+    """Fetch a file; it appears under its name when it is complete."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with urllib.request.urlopen(url, timeout=60) as reply, open(part, "wb") as out:
+            while block := reply.read(2**20):
+                out.write(block)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _save(file, arrays):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as out:
+            np.savez_compressed(out, **arrays)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _load(file, source):
+    bunch = read_tensors(file)
+    names = source.names
+    if isinstance(names, str):
+        names = bunch.get(names)
+    labels = np.unique(bunch.target)
+    if names is not None and len(names) == len(labels):
+        bunch.target_names = [str(each) for each in names]
+    bunch.mode_names = source.mode_names
+    bunch.verified = checksum(bunch.data, bunch.target) == source.checksum
+    bunch.file, bunch.DESCR = str(file), f"{source.title} {bunch.DESCR}"
+    return bunch
+
+
+def _check(where, source, found):
+    if found != source.checksum:
+        raise ValueError(
+            f"{where} does not hold the arrays of the registry (checksum {found[:12]}, "
+            f"not {source.checksum[:12]}). Remove it and fetch again; to use it as it "
+            "is, read it by read_tensors."
+        )
+
+
+def _advice(name, source, cache, error):
+    """Which file to put where."""
+    lines = [
+        f"The data set {name!r} is not here and cannot be fetched ({error}). Either "
+        f"put {name}.npz, with arrays X of shape {source.shape} and y, into {cache} or "
+        f"into the folder that the environment variable {VARIABLE} names"
+    ]
+    if source.url:
+        lines.append(f"; or put {source.file} from {source.url} into {cache}")
+    return "".join(lines) + ". Then call again."

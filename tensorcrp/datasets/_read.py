@@ -1,0 +1,235 @@
+"""One reader for arrays in files and for folders of images or clips.
+
+In: a path. Out: samples (n, l_1, ..., l_N) and labels (n,). Nothing in a file is ever
+executed: no pickle is loaded, and what cannot be numbers or text is refused.
+"""
+
+from contextlib import contextmanager
+from math import isqrt, prod
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from tensorcrp.datasets._bunch import as_bunch, check_choice, hand_out
+
+# Names of the data and of the labels that are looked for, in this order.
+_PAIRS = [("X", "y"), ("X", "Y"), ("fea", "gnd"), ("data", "target")]
+_PAIRS += [("data", "labels"), ("data", "label"), ("x", "y"), ("fea3D", "gnd")]
+
+
+def read_tensors(
+    path,
+    *,
+    data=None,
+    target=None,
+    sample_shape=None,
+    order=None,
+    samples="first",
+    mmap=False,
+    return_X_y=False,
+    **options,
+):
+    """Read labelled tensors from a file or a folder.
+
+    ============== =================================================================
+    path           what is read
+    ============== =================================================================
+    ``.npz``       arrays ``X`` and ``y``, further arrays as further fields
+    ``.npy``       samples; labels from the file `target`, or none
+    ``.mat``       MATLAB up to version 7, and 7.3 if h5py is installed
+    ``.h5 .hdf5``  HDF5 data sets by key (extra ``files``)
+    ``.zarr``      Zarr arrays by key (extra ``files``)
+    folder         one subfolder per class, holding images (extra ``images``) or
+                   video clips (extra ``video``)
+    ============== =================================================================
+
+    Parameters
+    ----------
+    path : path
+    data, target : str, default=None
+        Names of the variables. By default the first pair found of X, y; X, Y; fea, gnd;
+        data, target; data, labels. `target` may be left out of a file that has none.
+    sample_shape : tuple of int, default=None
+        Shape of a sample where the file holds flattened ones, e.g. (32, 32). Rows of
+        ``fea`` that fit a square are taken as square images.
+    order : {"C", "F"}, default=None
+        How flattened samples are stored: "C" row after row, "F" column after column,
+        as MATLAB does. None is "F" for ``.mat`` and "C" for all else.
+    samples : {"first", "last"}, default="first"
+        Where the samples are counted in the array; many MATLAB files have them last.
+    mmap : bool, default=False
+        Map a ``.npy`` file into memory instead of reading it.
+    return_X_y : bool, default=False
+    **options
+        For folders: `size`, `color`, `on_error`, and for clips everything that
+        `tensorcrp.video.read_clips` takes.
+
+    Returns
+    -------
+    Bunch or (X, y)
+        ``target`` is None if there are no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import read_tensors
+    >>> with TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder) / "a.npz", X=np.ones((6, 4, 3)), y=[0, 1] * 3)
+    ...     X, y = read_tensors(Path(folder) / "a.npz", return_X_y=True)
+    >>> X.shape, y.tolist()
+    ((6, 4, 3), [0, 1, 0, 1, 0, 1])
+    """
+    check_choice("samples", samples, ("first", "last"))
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; check the path.")
+    kind = _kind(path)
+    if kind == "folder":
+        from tensorcrp.datasets._folders import read_folder
+
+        return hand_out(read_folder(path, **options), return_X_y)
+    if options:
+        raise TypeError(f"{sorted(options)} are for folders, but {path} is a file.")
+    with _opened(kind, path, mmap) as arrays:
+        names = _names(path, kind, list(arrays), data, target)
+        found = {name: arrays[name] for name in names if name in arrays}
+        rest = {name: arrays[name] for name in _rest(kind, arrays, names)}
+    if kind == "npy" and target is not None:
+        with _opened("npy", Path(target), False) as arrays:
+            found[target] = arrays["array"]
+    X, y = found[names[0]], found.get(names[1])
+    X = np.moveaxis(X, -1, 0) if samples == "last" else X
+    if sample_shape is None and names[0] == "fea" and X.ndim == 2:
+        sample_shape = _square(path, X.shape[1])
+    X = _unflattened(path, X, sample_shape, order or ("F" if kind == "mat" else "C"))
+    y = _labels(path, X, y, names)
+    DESCR = f"{len(X)} samples of shape {X.shape[1:]} read from {path}."
+    return hand_out(Bunch(**{**rest, **as_bunch(X, y, DESCR)}), return_X_y)
+
+
+def _kind(path):
+    """npz, npy, mat, hdf5, zarr or folder."""
+    suffix = path.suffix.lower()
+    marks = (".zgroup", ".zarray", "zarr.json")
+    if suffix == ".zarr" or any((path / mark).exists() for mark in marks):
+        return "zarr"
+    if path.is_dir():
+        return "folder"
+    kinds = {
+        ".npz": "npz",
+        ".npy": "npy",
+        ".mat": "mat",
+        ".h5": "hdf5",
+        ".hdf5": "hdf5",
+    }
+    if suffix not in kinds:
+        raise ValueError(
+            f"{path} is no folder and ends in {suffix!r}; known endings are "
+            f"{', '.join(kinds)} and .zarr."
+        )
+    return kinds[suffix]
+
+
+@contextmanager
+def _opened(kind, path, mmap):
+    """A mapping name -> array; whatever goes wrong becomes an error with the path."""
+    from tensorcrp.datasets import _containers, _matlab
+
+    open_it = {
+        "npz": _containers.open_npz,
+        "npy": lambda path: _containers.open_npy(path, mmap),
+        "mat": _matlab.open_mat,
+        "hdf5": _containers.open_hdf5,
+        "zarr": _containers.open_zarr,
+    }[kind]
+    try:
+        with open_it(path) as arrays:
+            yield arrays
+    except (_containers.Refused, ImportError):
+        raise
+    except PermissionError as error:
+        raise PermissionError(
+            f"{path} may not be read; change its permissions, e.g. chmod u+r."
+        ) from error
+    except Exception as error:  # damaged files make parsers fail in many ways
+        raise _containers.Refused(
+            f"{path} cannot be read as {kind} ({type(error).__name__}: {error}); it is "
+            "damaged, cut off or of another kind. Copy or export it again."
+        ) from error
+
+
+def _names(path, kind, there, data, target):
+    """Names of the two variables; a label name of None stands for no labels."""
+    from tensorcrp.datasets._containers import Refused
+
+    if kind == "npy":
+        return "array", target
+    for name in (data, target):
+        if name is not None and name not in there:
+            raise Refused(f"{path} has no variable {name!r}; it has {sorted(there)}.")
+    for x, y in _PAIRS:
+        if (data or x) == x and x in there and (target or y) in there:
+            return x, target or y
+    if data is not None:
+        return data, target
+    if len(there) == 1:
+        return there[0], None
+    raise Refused(
+        f"{path} has the variables {sorted(there)}: say which are the samples and the "
+        'labels, e.g. read_tensors(path, data="X", target="y").'
+    )
+
+
+def _rest(kind, arrays, names):
+    """Further arrays are fields of their own in ``.npz`` files, our own form."""
+    return [name for name in arrays if name not in names] if kind == "npz" else []
+
+
+def _square(path, n_features):
+    side = isqrt(n_features)
+    if side * side != n_features:
+        raise ValueError(
+            f"the rows of 'fea' in {path} have {n_features} entries, which is no "
+            "square; pass sample_shape, e.g. sample_shape=(112, 92)."
+        )
+    return side, side
+
+
+def _unflattened(path, X, sample_shape, order):
+    """Samples of the given shape; images stored column by column turned upright."""
+    check_choice("order", order, ("C", "F"))
+    if X.ndim < 2 or X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"the samples in {path} have shape {X.shape} and dtype {X.dtype}; numbers "
+            "of shape (n, l_1, ..., l_N) are needed. Name another variable by data=."
+        )
+    if sample_shape is None or X.shape[1:] == tuple(sample_shape):
+        return X
+    shape = tuple(sample_shape)
+    if X.ndim != 2 or prod(shape) != X.shape[1]:
+        raise ValueError(
+            f"samples of shape {X.shape[1:]} in {path} do not fit sample_shape={shape}."
+        )
+    if order == "C":
+        return X.reshape(len(X), *shape)
+    turned = X.reshape(len(X), *shape[::-1])
+    return turned.transpose(0, *range(len(shape), 0, -1))
+
+
+def _labels(path, X, y, names):
+    """Labels (n,), whole numbers as integers, or None."""
+    if y is None:
+        return None
+    y = np.squeeze(y) if y.size != 1 else y.reshape(-1)
+    if y.shape != (len(X),):
+        raise ValueError(
+            f"{path}: the labels {names[1]!r} have shape {y.shape} but there are "
+            f'{len(X)} samples in {names[0]!r}. Pass samples="last" if samples are '
+            "counted last, or name other variables by data= and target=."
+        )
+    if y.dtype.kind == "f" and np.array_equal(y, np.rint(y)):
+        return y.astype(int)
+    return y

@@ -1,0 +1,479 @@
+"""Video files there and back, bad files, memory, and motion classes from mp4."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+from sklearn.neighbors import KNeighborsClassifier
+
+from tensorcrp import TensorCRP
+from tensorcrp.baselines import RidgeLDA
+from tensorcrp.datasets import make_moving_shapes
+from tensorcrp.video import ClipError, labelled_files, read_clips, write_clip
+from tensorcrp.video._decode import resize_area
+
+
+def film(frames, height, width, color=False, seed=0):
+    """Smooth film, uint8, whose brightness rises from frame to frame."""
+    rng = np.random.default_rng(seed)
+    noise = rng.standard_normal((frames, height, width))
+    noise = gaussian_filter(noise, (0, 3, 3), mode="wrap")
+    rise = np.linspace(40, 200, frames)[:, None, None]
+    gray = np.clip(rise + 15 * noise / noise.std(), 0, 255)
+    if not color:
+        return gray.astype(np.uint8)
+    tint = np.array([1.0, 0.8, 0.6])
+    return (gray[..., None] * tint).astype(np.uint8)
+
+
+# Mean absolute error allowed, in levels of 255.
+TOLERANCE = {".mp4": 2.5, ".mov": 2.5, ".avi": 2.5, ".mkv": 0.0}
+
+
+@pytest.mark.parametrize("suffix", TOLERANCE)
+@pytest.mark.parametrize("color", ["gray", "rgb"])
+@pytest.mark.parametrize(
+    "shape", [(16, 32, 48), (7, 33, 47), (30, 18, 25), (1, 16, 16)]
+)
+def test_round_trip(suffix, color, shape, tmp_path):
+    clip = film(*shape, color == "rgb")
+    file = write_clip(tmp_path / f"a{suffix}", clip)
+    X, y, files = read_clips(
+        [file], shape[0], shape[1:], color=color, dtype="uint8", progress=False
+    )
+    assert X.shape == (1, *clip.shape) and y is None and files == [str(file)]
+    error = np.abs(X[0].astype(float) - clip)
+    assert error.mean() <= TOLERANCE[suffix]
+    assert error.max() <= 10 * TOLERANCE[suffix]
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("suffix, codec", [(".mp4", "libx264"), (".avi", "mjpeg")])
+def test_container_and_codec_are_what_the_name_says(suffix, codec, tmp_path):
+    file = write_clip(tmp_path / f"a{suffix}", film(3, 16, 16))
+    with av.open(str(file)) as container:
+        assert suffix[1:] in container.format.name
+        assert container.streams.video[0].codec_context.codec.name in (codec, "h264")
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
+def test_variable_frame_rate(suffix, tmp_path):
+    """Every frame once and in order, however long it is shown."""
+    clip = film(20, 16, 24)
+    times = np.cumsum(np.random.default_rng(0).uniform(0.01, 0.5, 20))
+    file = write_clip(tmp_path / f"a{suffix}", clip, times=times)
+    with av.open(str(file)) as container:
+        shown = [frame.time for frame in container.decode(video=0)]
+    np.testing.assert_allclose(np.diff(shown), np.diff(times), atol=1.1e-3)
+    X = read_clips([file], 20, (16, 24), dtype="uint8").data
+    assert np.abs(X[0].astype(float) - clip).mean() < 2.5
+
+
+def test_float_and_uint8_agree(tmp_path):
+    file = write_clip(tmp_path / "a.mkv", film(4, 12, 12) / 255.0)
+    floats = read_clips([file], 4, (12, 12)).data
+    levels = read_clips([file], 4, (12, 12), dtype="uint8").data
+    assert floats.dtype == np.float32 and levels.dtype == np.uint8
+    np.testing.assert_allclose(floats * 255, levels, atol=1e-4)
+
+
+def test_gray_file_as_rgb_and_back(tmp_path):
+    gray = write_clip(tmp_path / "gray.mkv", film(3, 12, 14))
+    rgb = read_clips([gray], 3, (12, 14), color="rgb", dtype="uint8").data
+    assert np.abs(rgb[0].astype(float) - film(3, 12, 14)[..., None]).max() <= 1
+    colour = film(3, 12, 14, color=True)
+    file = write_clip(tmp_path / "rgb.mkv", colour)
+    luma = colour @ np.array([0.299, 0.587, 0.114])
+    found = read_clips([file], 3, (12, 14), dtype="uint8").data
+    assert np.abs(found[0] - luma).max() < 2.5
+
+
+def test_resized_pixels_are_means_of_areas():
+    image = np.random.default_rng(0).uniform(0, 255, (12, 20, 3)).astype(np.float32)
+    blocks = image.reshape(4, 3, 5, 4, 3).mean(axis=(1, 3))
+    np.testing.assert_allclose(resize_area(image, (4, 5)), blocks, rtol=1e-5)
+    # Sizes that do not divide: the same as through the least common multiple.
+    fine = image[:, :, 0].repeat(7, axis=0).repeat(3, axis=1)
+    direct = fine.reshape(7, 12, 3, 20).mean(axis=(1, 3))
+    np.testing.assert_allclose(resize_area(image[:, :, 0], (7, 3)), direct, rtol=1e-5)
+    levels = image.astype(np.uint8)
+    exact = resize_area(levels.astype(float), (5, 6))
+    np.testing.assert_allclose(resize_area(levels, (5, 6)), exact, rtol=1e-12)
+    constant = resize_area(np.full((5, 7), 9.0), (11, 13))
+    np.testing.assert_allclose(constant, 9.0, rtol=1e-6)
+
+
+def test_frames_are_sampled_as_said(tmp_path):
+    file = write_clip(tmp_path / "a.mkv", film(23, 8, 8))
+    whole = read_clips([file], 23, (8, 8)).data[0]
+    uniform = read_clips([file], 5, (8, 8))
+    np.testing.assert_array_equal(uniform.data[0], whole[[0, 6, 11, 16, 22]])
+    center = read_clips([file], 5, (8, 8), sampling="center")
+    np.testing.assert_array_equal(center.data[0], whole[9:14])
+    assert center.starts.tolist() == [9]
+    one = read_clips([file], 1, (8, 8))
+    np.testing.assert_array_equal(one.data[0, 0], whole[11])
+    for stride, starts in {None: [0, 10], 4: [0, 4, 8, 12]}.items():
+        cut = read_clips([file], 10, (8, 8), sampling="windows", stride=stride)
+        np.testing.assert_array_equal(cut.data, [whole[s : s + 10] for s in starts])
+        assert cut.starts.tolist() == starts and cut.files == [str(file)] * len(starts)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two classes of three clips, of different lengths, sizes and containers."""
+    for c, name in enumerate(("jump", "walk")):
+        (tmp_path / name).mkdir()
+        for i, suffix in enumerate((".mp4", ".avi", ".mkv")):
+            clip = film(8 + 5 * i, 20 + 3 * i, 31, seed=10 * c + i)
+            write_clip(tmp_path / name / f"{i}{suffix}", clip)
+    (tmp_path / "walk" / ".hidden").write_text("not looked at")
+    (tmp_path / "walk" / "Thumbs.db").write_text("not looked at")
+    return tmp_path
+
+
+def test_labels_from_subfolders(folder):
+    clips = read_clips(folder, 8, (16, 16))
+    assert clips.data.shape == (6, 8, 16, 16)
+    assert clips.target.tolist() == [0, 0, 0, 1, 1, 1]
+    assert clips.target_names == ["jump", "walk"] and clips.skipped == []
+    assert [Path(f).name for f in clips.files] == ["0.mp4", "1.avi", "2.mkv"] * 2
+    assert clips.mode_names == ("time", "row", "column")
+    assert (np.diff(clips.data.mean(axis=(2, 3)), axis=1) > 0).all()  # in order
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "windows"])
+def test_threads_and_memory_maps_give_the_same(folder, sampling, tmp_path):
+    plain = read_clips(folder, 6, (9, 9), sampling=sampling)
+    threads = read_clips(folder, 6, (9, 9), sampling=sampling, n_jobs=3)
+    np.testing.assert_array_equal(threads.data, plain.data)
+    path = tmp_path / "X.npy"
+    mapped = read_clips(folder, 6, (9, 9), sampling=sampling, memmap=path, n_jobs=-1)
+    assert isinstance(mapped.data, np.memmap)
+    np.testing.assert_array_equal(mapped.data, plain.data)
+    np.testing.assert_array_equal(np.load(path), plain.data)
+    assert mapped.target.tolist() == plain.target.tolist()
+    assert not list(tmp_path.glob(".*part"))
+
+
+def test_pictures_taken_sideways_are_turned(tmp_path):
+    """Telephones store a rotation beside the picture; players obey it."""
+    clip = film(2, 12, 20)
+    with av.open(str(tmp_path / "a.mp4"), "w") as container:
+        stream = container.add_stream("libx264", rate=25, options={"crf": "5"})
+        stream.width, stream.height, stream.pix_fmt = 20, 12, "yuv420p"
+        turned = hasattr(stream, "set_display_rotation")  # PyAV 16 and later
+        if turned:
+            stream.set_display_rotation(90)
+        for image in clip:
+            frame = av.VideoFrame.from_ndarray(image, format="gray")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    X = read_clips([tmp_path / "a.mp4"], 2, (20, 12) if turned else (12, 20)).data
+    upright = np.rot90(clip, 1, axes=(1, 2)) if turned else clip
+    assert np.abs(X[0] * 255 - upright).mean() < 3
+
+
+# Bad input --------------------------------------------------------------------------
+
+
+def corrupt(path):
+    path.write_bytes(b"\x00\x00\x00\x20ftypisom" + bytes(range(256)) * 40)
+
+
+def cut_in_half(path):
+    write_clip(path, film(40, 64, 64))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def cut_with_index_first(path):
+    """Its index is whole and points past the end."""
+    whole = path.with_suffix(".whole.mp4")
+    with av.open(str(whole), "w", options={"movflags": "faststart"}) as container:
+        stream = container.add_stream("libx264", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        for image in film(40, 64, 64):
+            frame = av.VideoFrame.from_ndarray(image, format="gray")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    path.write_bytes(whole.read_bytes()[:-1500])
+    whole.unlink()
+
+
+def sound_only(path):
+    with av.open(str(path), "w", format="wav") as container:
+        stream = container.add_stream("pcm_s16le", rate=8000)
+        frame = av.AudioFrame.from_ndarray(
+            np.zeros((1, 800), np.int16), format="s16", layout="mono"
+        )
+        frame.sample_rate = 8000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+def playlist(path):
+    path.write_text("#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/a.ts\n#EXT-X-ENDLIST\n")
+
+
+BAD = {
+    "empty": ("x.mp4", lambda path: path.touch(), "is empty: copy it again"),
+    "corrupt": ("x.mp4", corrupt, "cannot be decoded|holds no picture"),
+    "cut mp4": ("x.mp4", cut_in_half, "cannot be decoded|cut off"),
+    "cut index": ("x.mp4", cut_with_index_first, "cannot be decoded|cut off"),
+    "cut avi": ("x.avi", cut_in_half, "cannot be decoded|cut off"),
+    "text as mp4": ("x.mp4", lambda path: path.write_text("hello " * 99), "decoded"),
+    "text": ("x.txt", lambda path: path.write_text("hello\n" * 99), "not a video"),
+    "sound": ("x.wav", sound_only, "is not a video"),
+    "playlist": ("x.m3u8", playlist, "cannot be decoded|not a video"),
+    "short": ("x.mp4", lambda path: write_clip(path, film(5, 16, 16)), "frames=5 or"),
+}
+
+
+@pytest.mark.parametrize("name, write, words", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("sampling", ["uniform", "windows"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_bad_files_are_named_or_skipped(name, write, words, sampling, n_jobs, folder):
+    bad = folder / "jump" / name
+    how = {"frames": 8, "size": (9, 9), "sampling": sampling, "n_jobs": n_jobs}
+    good = read_clips(folder, **how)
+    write(bad)
+    with pytest.raises(ClipError, match=words) as error:
+        read_clips(folder, **how)
+    assert str(bad) in str(error.value)
+    with pytest.warns(UserWarning, match=f"skipped 1 of 7 files: .*{name}"):
+        clips = read_clips(folder, **how, on_error="skip")
+    assert [path for path, _ in clips.skipped] == [str(bad)]
+    assert str(bad) in clips.skipped[0][1]
+    np.testing.assert_array_equal(clips.data, good.data)
+    assert clips.target.tolist() == good.target.tolist()
+    assert clips.files == good.files
+
+
+def test_skipping_with_a_memory_map_shortens_the_file(folder, tmp_path):
+    good = read_clips(folder, 8, (9, 9))
+    for i, name in enumerate(("jump", "walk", "walk")):
+        (folder / name / f"0{i}.mp4").touch()
+    path = tmp_path / "X.npy"
+    with pytest.warns(UserWarning, match="skipped 3 of 9"):
+        clips = read_clips(folder, 8, (9, 9), on_error="skip", memmap=path)
+    np.testing.assert_array_equal(clips.data, good.data)
+    np.testing.assert_array_equal(np.load(path), good.data)
+    before = path.read_bytes()
+    with pytest.raises(ClipError):  # a failure leaves the old file whole
+        read_clips(folder, 8, (9, 9), memmap=path)
+    assert path.read_bytes() == before and not list(tmp_path.glob(".*part"))
+
+
+def test_no_permission(folder):
+    """Root may read everything, so it becomes somebody else for a moment."""
+    with tempfile.TemporaryDirectory() as public:
+        os.chmod(public, 0o755)
+        for name in ("a", "b"):
+            (Path(public) / name).mkdir()
+            write_clip(Path(public) / name / "1.avi", film(8, 9, 9))
+        secret = Path(public) / "b" / "2.avi"
+        write_clip(secret, film(8, 9, 9)).chmod(0)
+        root = os.geteuid() == 0
+        try:
+            if root:
+                os.seteuid(65534)
+            with pytest.raises(ClipError, match=r"2\.avi may not be read.*chmod u\+r"):
+                read_clips(public, 8, (9, 9))
+            with pytest.warns(UserWarning, match="skipped 1 of 3"):
+                clips = read_clips(public, 8, (9, 9), on_error="skip")
+        finally:
+            if root:
+                os.seteuid(0)
+        assert [path for path, _ in clips.skipped] == [str(secret)]
+
+
+def test_folders_without_classes(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is not a folder.*class/file"):
+        read_clips(tmp_path / "nowhere")
+    write_clip(tmp_path / "loose.avi", film(8, 9, 9))
+    with pytest.raises(ValueError, match=r"no subfolder.*folder/class/file"):
+        read_clips(tmp_path)
+    (tmp_path / "only").mkdir()
+    with pytest.raises(ValueError, match=r"only is empty; fill or remove"):
+        read_clips(tmp_path)
+    (tmp_path / "loose.avi").rename(tmp_path / "only" / "1.avi")
+    with pytest.raises(ValueError, match=r"one class only, 'only'"):
+        read_clips(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "bad.avi").touch()
+    with (
+        pytest.warns(UserWarning, match="skipped 1 of 2"),
+        pytest.raises(ValueError, match=r"only files of the class 'only'.*bad.avi"),
+    ):
+        read_clips(tmp_path, 8, (9, 9), on_error="skip")
+    (tmp_path / "only" / "1.avi").write_bytes(b"")
+    with (
+        pytest.warns(UserWarning, match="skipped 2 of 2"),
+        pytest.raises(ValueError, match="no file could be read"),
+    ):
+        read_clips(tmp_path, 8, (9, 9), on_error="skip")
+    with pytest.raises(ValueError, match="list of files is empty"):
+        read_clips([])
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"frames": 0}, "frames must be a positive integer, got 0"),
+        ({"size": 32}, r"size must be \(height, width\).*got 32"),
+        ({"size": (32, 0)}, r"size\[1\] must be a positive integer"),
+        ({"color": "bgr"}, "color.*got 'bgr'"),
+        ({"sampling": "random"}, "sampling.*got 'random'"),
+        ({"stride": 4}, 'stride=4 is for sampling="windows"'),
+        ({"dtype": "float64"}, "dtype.*got 'float64'"),
+        ({"on_error": "ignore"}, "on_error.*got 'ignore'"),
+        ({"n_jobs": 0}, "n_jobs must be a positive integer"),
+    ],
+)
+def test_bad_arguments(arguments, words, folder):
+    with pytest.raises(ValueError, match=words):
+        read_clips(folder, **{"frames": 8, **arguments})
+
+
+@pytest.mark.parametrize(
+    "clip, how, words",
+    [
+        (np.zeros((3, 4)), {}, r"shape \(3, 4\); pass \(frames, height, width\)"),
+        (np.zeros((3, 4, 4), int), {}, "dtype int64; pass at least one frame"),
+        (np.zeros((0, 4, 4)), {}, "at least one frame"),
+        (np.zeros((3, 8, 8)), {"times": [0, 2, 1]}, "3 rising numbers"),
+    ],
+)
+def test_bad_clips_are_not_written(clip, how, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        write_clip(tmp_path / "a.mp4", clip, **how)
+    with pytest.raises(ValueError, match=r"'a\.xyz' does not end in one of"):
+        write_clip(tmp_path / "a.xyz", np.zeros((2, 8, 8)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_encoder(tmp_path):
+    file = write_clip(tmp_path / "a.mkv", film(4, 16, 16), codec="mpeg4", fps=29.97)
+    with av.open(str(file)) as container:
+        stream = container.streams.video[0]
+        assert stream.codec_context.codec.name == "mpeg4"
+        assert abs(stream.average_rate - Fraction(2997, 100)) < 0.05
+    assert read_clips([file], 4, (16, 16)).data.shape == (1, 4, 16, 16)
+
+
+def test_without_pyav_the_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    for call in (
+        lambda: read_clips(folder),
+        lambda: write_clip("a.mp4", film(1, 8, 8)),
+    ):
+        with pytest.raises(ImportError, match=r"pip install tensorcrp\[video\]"):
+            call()
+
+
+def test_listing_goes_deep_and_is_sorted(folder):
+    (folder / "walk" / "more").mkdir()
+    (folder / "walk" / "more" / "z.mp4").touch()
+    files, codes, names = labelled_files(folder)
+    assert len(files) == 7 and codes.tolist() == [0] * 3 + [1] * 4
+    assert names == ["jump", "walk"] and files[-1].endswith("z.mp4")
+
+
+def test_importing_the_package_loads_no_extra():
+    code = (
+        "import sys, tensorcrp, tensorcrp.datasets, tensorcrp.video, tensorcrp.signals;"
+        "print([m for m in ('av','h5py','zarr','matplotlib','tqdm','PIL','mne') "
+        "if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert out.stdout.strip() == "[]", out.stderr
+
+
+# Memory -----------------------------------------------------------------------------
+
+MEASURE = """
+import resource, sys, threading, time
+from tensorcrp.video import read_clips
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+how = dict(frames=16, size=(32, 32), color="rgb", progress=False)
+read_clips([sys.argv[2]], **how)           # load the libraries, decode one clip
+base, peak, done = resident(), [0], threading.Event()
+
+def watch():
+    while not done.is_set():
+        peak[0] = max(peak[0], resident())
+        time.sleep(0.002)
+
+thread = threading.Thread(target=watch)
+thread.start()
+clips = read_clips(sys.argv[1], **how)
+done.set()
+thread.join()
+print(len(clips.data), clips.data.nbytes, peak[0] - base)
+"""
+
+
+def test_two_hundred_clips_take_the_result_and_one_clip(tmp_path):
+    """Peak of the process above what one clip needs, against the result."""
+    shape = (16, 144, 192, 3)
+    one = write_clip(tmp_path / "one.mp4", film(*shape[:3], color=True))
+    for name in ("a", "b"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for i in range(100):
+            os.link(one, tmp_path / "data" / name / f"{i}.mp4")
+    command = [sys.executable, "-c", MEASURE, str(tmp_path / "data"), str(one)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    n, result, extra = map(int, out.stdout.split())
+    decoded = int(np.prod(shape))
+    assert n == 200 and result == 200 * 16 * 32 * 32 * 3 * 4
+    assert extra <= result + decoded, (extra / 2**20, result / 2**20, decoded / 2**20)
+
+
+# Motion -----------------------------------------------------------------------------
+
+
+def test_motion_classes_from_mp4_files(tmp_path):
+    """Order-3 CRP + 1-NN against 1-NN on pixels, ridge LDA and single frames."""
+
+    def score(A, a, B, b):
+        model = KNeighborsClassifier(1).fit(A.reshape(len(A), -1), a)
+        return model.score(B.reshape(len(B), -1), b)
+
+    def projected(crp, A, a, B, b):
+        crp.fit(A, a)
+        return score(crp.transform(A), a, crp.transform(B), b)
+
+    scores = []
+    for seed in range(3):
+        make_moving_shapes(15, random_state=seed, folder=tmp_path / str(seed))
+        X, y, _ = read_clips(tmp_path / str(seed))
+        train = np.concatenate([np.flatnonzero(y == c)[:5] for c in range(4)])
+        test = np.setdiff1d(np.arange(len(y)), train)
+        split = X[train], y[train], X[test], y[test]
+        frames = [
+            score(split[0][:, t], y[train], split[2][:, t], y[test]) for t in range(16)
+        ]
+        scores.append(
+            [
+                projected(TensorCRP(12, rank=2, reg=0.001), *split),
+                score(*split),
+                projected(RidgeLDA(reg=0.3), *split),
+                np.mean(frames),
+            ]
+        )
+    crp, pixels, ridge, frame = np.mean(scores, axis=0)
+    assert crp > 0.85
+    assert crp > max(pixels, ridge) + 0.3
+    assert frame < 0.4  # four classes: chance is 0.25
