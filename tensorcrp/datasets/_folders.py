@@ -68,7 +68,7 @@ def _picture(path, size, color, shape):
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise ImportError(
-            f"reading {path} needs Pillow: pip install tensorcrp[images]"
+            f"reading {path} needs Pillow: pip install tensorcrp[files]"
         ) from error
     try:
         with Image.open(path) as image:

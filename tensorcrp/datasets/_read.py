@@ -40,7 +40,7 @@ def read_tensors(
     ``.mat``       MATLAB up to version 7, and 7.3 if h5py is installed
     ``.h5 .hdf5``  HDF5 data sets by key (extra ``files``)
     ``.zarr``      Zarr arrays by key (extra ``files``)
-    folder         one subfolder per class, holding images (extra ``images``) or
+    folder         one subfolder per class, holding images (extra ``files``) or
                    video clips (extra ``video``)
     ============== =================================================================
 
