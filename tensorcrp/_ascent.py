@@ -81,7 +81,16 @@ class Ascent:
         self.n_iter = np.zeros(B, int)
         self.converged = np.zeros(B, bool)
 
-    def run(self, max_iter, tol):
+    def climb(self, max_iter, tol):
+        """Maximise J: exactly at order 1, where one block is the whole problem."""
+        if self.problem.is_flat:
+            self._accept()
+        elif len(self.problem.shape) == 1:
+            self._run(max_iter=1, tol=1.0)
+        else:
+            self._run(max_iter, tol)
+
+    def _run(self, max_iter, tol):
         """Sweep over the modes until J grows by at most the share `tol`."""
         active = np.arange(len(self.which))
         for _ in range(max_iter):
@@ -95,7 +104,7 @@ class Ascent:
             if not len(active):
                 break
 
-    def accept(self):
+    def _accept(self):
         """Take the start as it is: at order 1 its first column is the projection."""
         found = self.found
         u = found.orthogonal(self.which, self.factors[0][:, :, 0])
@@ -140,9 +149,8 @@ class Ascent:
         u = ridge_lda(D, Z, found.lambdas[which])
         if len(factors) == 1:
             u = found.orthogonal(which, u)
-        self._keep(
-            active, mode, u, white, (u[:, None] @ D)[:, 0], (u[:, None] @ Z)[:, 0]
-        )
+        t, s = ((u[:, None] @ rows)[:, 0] for rows in (D, Z))
+        self._keep(active, mode, u, white, t, s)
 
     def _keep(self, active, mode, u, white, t, s):
         """Take the new factor of each lane unless rounding made J smaller.

@@ -106,12 +106,7 @@ def solve(
         which = np.repeat(np.arange(len(lambdas)), n_init)  # lane -> lambda
         for p in range(n_components):
             ascent = Ascent(problem, found, which, starter.factors(found))
-            if problem.is_flat:
-                ascent.accept()
-            elif len(problem.shape) == 1:
-                ascent.run(max_iter=1, tol=1.0)  # one block is the whole problem
-            else:
-                ascent.run(max_iter, tol)
+            ascent.climb(max_iter, tol)
             winners = _best_lane(ascent.objective, len(lambdas))
             found.add(ascent, winners)
             starter.deflate(found)

@@ -165,38 +165,43 @@ def make_multichannel(
     check_count("n_channels", n_channels)
     check_count("n_times", n_times, 2)
     check_choice("phase", phase, ("locked", "random"))
-    frequencies = np.broadcast_to(np.asarray(frequency, float), n_classes).copy()
-    if not (0 < frequencies.min() and frequencies.max() < fs / 2):
-        raise ValueError(
-            f"frequency={frequency!r} must lie between 0 and fs / 2 = {fs / 2}."
-        )
     rng = check_random_state(random_state)
-    positions, times = _disc(n_channels), np.arange(n_times) / fs
-    patterns = _bumps(positions, n_classes)
+    truth = {
+        "frequencies": _frequencies(frequency, n_classes, fs),
+        "positions": _disc(n_channels),
+        "times": np.arange(n_times) / fs,
+        "fs": fs,
+    }
+    truth["patterns"] = _bumps(truth["positions"], n_classes)
     y = balanced_labels(n_samples, n_classes, rng)
-    shift = rng.uniform(0, 2 * np.pi, n_samples) * (phase == "random")
-    waves = np.sin(2 * np.pi * frequencies[y, None] * times + shift[:, None])
-    X = patterns[y][:, :, None] * (waves * np.hanning(n_times))[:, None, :]
-    noise = _noise(X.shape, positions, rng)
+    X = _bursts(y, phase == "random", truth, rng)
+    noise = _noise(X.shape, truth["positions"], rng)
     X += noise * np.sqrt(np.mean(X**2) / np.mean(noise**2) / 10 ** (snr_db / 10))
     DESCR = (
         f"{n_samples} recordings of {n_channels} channels x {n_times} times at {fs} "
         f"Hz: phase-{phase} bursts in {n_classes} places at {snr_db} dB."
     )
-    names = [f"place {c}" for c in range(n_classes)]
-    bunch = as_bunch(
-        X,
-        y,
-        DESCR,
-        mode_names=("channel", "time"),
-        target_names=names,
-        patterns=patterns,
-        positions=positions,
-        times=times,
-        fs=fs,
-        frequencies=frequencies,
-    )
-    return hand_out(bunch, return_X_y)
+    names = {"mode_names": ("channel", "time")}
+    names["target_names"] = [f"place {c}" for c in range(n_classes)]
+    return hand_out(as_bunch(X, y, DESCR, **names, **truth), return_X_y)
+
+
+def _frequencies(frequency, n_classes, fs):
+    """One frequency per class, below half the sampling rate."""
+    frequencies = np.broadcast_to(np.asarray(frequency, float), n_classes).copy()
+    if not (0 < frequencies.min() and frequencies.max() < fs / 2):
+        raise ValueError(
+            f"frequency={frequency!r} must lie between 0 and fs / 2 = {fs / 2}."
+        )
+    return frequencies
+
+
+def _bursts(y, random_phase, truth, rng):
+    """Pattern times windowed wave: (n, channels, times)."""
+    shift = rng.uniform(0, 2 * np.pi, len(y)) * random_phase
+    cycles = truth["frequencies"][y, None] * truth["times"]
+    waves = np.sin(2 * np.pi * cycles + shift[:, None]) * np.hanning(cycles.shape[1])
+    return truth["patterns"][y][:, :, None] * waves[:, None, :]
 
 
 def _disc(n):
