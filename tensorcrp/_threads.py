@@ -1,7 +1,7 @@
 """Threads of BLAS and OpenMP: one for small data, the caller's number for large.
 
-Small products make BLAS threads wait for each other: a QR decomposition of 900 x 64
-took 100 ms with two threads and 1 ms with one on a busy machine with two cores.
+Small products make BLAS threads wait for each other, for far longer than the work takes
+when other processes keep the cores busy.
 
 The number of threads belongs to the whole process, so fits that overlap in
 several threads share one limit: the first in sets it, the last out gives it back.
@@ -14,8 +14,7 @@ from threading import Lock
 from threadpoolctl import ThreadpoolController  # a dependency of scikit-learn
 
 # Bytes of data below which one thread is faster: in one large decomposition, and in
-# many passes with small systems between them (41 MB of gait silhouettes on a busy
-# machine with two cores: 10 s against 32 s).
+# many passes over the data with small systems between them.
 SMALL, SMALL_PASSES = 2**25, 2**28
 
 
@@ -40,7 +39,7 @@ def _limit():
 
 class _SharedLimit:
     def __init__(self):
-        # BLAS, and OpenMP for scikit-learn's neighbours. Looking takes 10 ms.
+        # BLAS, and OpenMP for scikit-learn's neighbours; looking is slow.
         self.libraries = ThreadpoolController().lib_controllers
         self.lock = Lock()
         self.inside = 0
