@@ -7,6 +7,7 @@ a ``.npy`` file, by one thread or several.
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,8 +128,10 @@ def read_clips(
         def job(i):
             return _attempt(files[i], result.array[places[i] : places[i + 1]], plan)
 
-        outcomes = _in_order(job, len(files), n_jobs, progress)
-        starts, skipped = _sort_out(outcomes, files, on_error)
+        # Closed here, whatever happens: a generator with a pool of threads must not be
+        # left to the garbage collector, which may run while a thread is starting.
+        with closing(_in_order(job, len(files), n_jobs, progress)) as outcomes:
+            starts, skipped = _sort_out(outcomes, files, on_error)
         kept = [len(each) for each in starts]
         owner = np.repeat(np.arange(len(files)), kept)
         target = None if codes is None else codes[owner]
