@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -255,6 +256,15 @@ def test_bad_files_are_named_or_skipped(name, write, words, sampling, n_jobs, fo
     np.testing.assert_array_equal(clips.data, good.data)
     assert clips.target.tolist() == good.target.tolist()
     assert clips.files == good.files
+
+
+def test_an_error_leaves_no_threads_behind(folder):
+    """While the error is still held: the collector must have nothing to clean up."""
+    (folder / "jump" / "00.mp4").touch()  # first, so that others wait
+    with pytest.raises(ClipError) as error:
+        read_clips(folder, 8, (9, 9), n_jobs=2)
+    names = [thread.name for thread in threading.enumerate()]
+    assert error.value and not [n for n in names if n.startswith("ThreadPoolExecutor")]
 
 
 def test_skipping_with_a_memory_map_shortens_the_file(folder, tmp_path):
