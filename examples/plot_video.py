@@ -35,6 +35,7 @@ def features(model, train, y_train, test, y_test):
 # Real files in a folder with one subfolder per class, and one line to read them.
 
 scores, names = [], ["TensorCRP, order 3", "pixels", "RidgeLDA", "single frames"]
+names += ["TensorCRP, defaults", "RidgeLDA, no scene"]
 for seed in range(5):
     with tempfile.TemporaryDirectory() as folder:
         make_moving_shapes(15, random_state=seed, folder=folder)
@@ -42,17 +43,20 @@ for seed in range(5):
     train = np.concatenate([np.flatnonzero(y == c)[:5] for c in range(4)])
     test = np.setdiff1d(np.arange(len(y)), train)
     split = X[train], y[train], X[test], y[test]
-    crp = TensorCRP(12, rank=2, reg=0.001)  # chosen on other seeds
+    crp = TensorCRP(12, rank=2, reg=0.001)  # scenes and setting tuned on other seeds
     # RidgeLDA gets the best of three ridges on the test clips, TensorCRP one ridge.
     ridges = [features(RidgeLDA(reg=reg), *split) for reg in (0.01, 0.3, 10.0)]
     frames = [nearest(X[train, t], y[train], X[test, t], y[test]) for t in range(16)]
-    ours = features(crp, *split)
-    scores.append([ours, nearest(*split), max(ridges), np.mean(frames)])
+    still = X - X.mean(axis=1, keepdims=True)
+    by_hand = features(RidgeLDA(), still[train], y[train], still[test], y[test])
+    row = [features(crp, *split), nearest(*split), max(ridges), np.mean(frames)]
+    scores.append([*row, features(TensorCRP(), *split), by_hand])
 
 # %%
 # The scene outshines the light, so pixels, vectors and single frames know little. The
 # order-3 projection has one factor for time, learnt from all pixels at once: it finds
-# that what stands still has to cancel.
+# that what stands still has to cancel, if the ridge is small: the default does worse.
+# Who takes each clip's mean off by hand needs no tensors.
 
 print("accuracy of 1-NN in %, 5 clips per class, 5 seeds (chance 25)")
 means = dict(zip(names, np.mean(scores, axis=0), strict=True))
@@ -66,13 +70,11 @@ fig, axes = plt.subplots(4, 8, figsize=(8, 4.4), layout="constrained")
 for rows, (name, clip) in zip((axes[:2], axes[2:]), clips.items(), strict=True):
     for t, (above, below) in enumerate(rows.T):
         above.imshow(clip[2 * t], cmap="gray", vmin=0, vmax=1)
-        moving = clip[2 * t] - clip.mean(axis=0)
-        below.imshow(moving, cmap="RdBu_r", vmin=-0.2, vmax=0.2)
+        below.imshow(clip[2 * t] - clip.mean(axis=0), "RdBu_r", vmin=-0.2, vmax=0.2)
         above.set_title(f"t = {2 * t}", fontsize=8)
-    rows[0, 0].set_ylabel(name, fontsize=8)
-    rows[1, 0].set_ylabel("less its mean", fontsize=8)
-for ax in axes.flat:
-    ax.set(xticks=[], yticks=[])
+    plt.setp(rows[0, 0], ylabel=name)
+    plt.setp(rows[1, 0], ylabel="less mean")
+plt.setp(axes.flat, xticks=[], yticks=[])
 
 # %%
 # Projections are clips too. Each is a film strip: red counts for it, blue against.
@@ -87,8 +89,7 @@ for p, row in enumerate(axes):
 fig.colorbar(image, ax=axes, label="weight", ticks=[0])
 
 # %%
-# With ``TENSORCRP_DATA``: the Weizmann actions, no person in training and in test.
-# Silhouettes have no scene to cancel: here plain pixels are better.
+# Weizmann actions (``TENSORCRP_DATA``), people kept apart: here pixels are better.
 
 if os.environ.get("TENSORCRP_DATA"):
     real = fetch_dataset("weizmann")
