@@ -1,4 +1,4 @@
-"""Mode products on samples stored the way that makes them cheap.
+"""Mode products of many samples with CP factors, and what else tensors need.
 
 In: ``n`` samples of shape ``(l_1, ..., l_N)`` and CP factors, one array
 ``(l_m, K)`` per mode whose K columns may belong to several problems (lanes).
@@ -6,10 +6,11 @@ Out: the samples contracted with every factor but one, ``(K, n, l_m)``: the ``Z`
 ``<X, W> = <Z, U^(m)>``, which at order 2 is the paper's
 ``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (its fifth lemma).
 
-A plain ``(n, l_1, ..., l_N)`` array makes a mode product copy itself. Here samples
-stand as ``(L, n, R)``: L the product of the left modes, R that of the right ones.
-Both products that a sweep needs, with the right factors and with the left factors,
-are then plain matrix products inside `tensorly.tenalg.mode_dot`, whatever N is.
+The modes are cut in two sides: a sample is a matrix (L, R), L the product of the left
+modes and R that of the right ones. The product with all right factors serves every
+left mode and the other way round, so that a sweep reads the data twice whatever N is.
+Samples stay as they are given, one after the other: each is small enough to be in
+cache while all columns are multiplied with it.
 This module alone talks to tensorly.
 """
 
@@ -18,15 +19,18 @@ from math import prod
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dsyevr
+from scipy.linalg.lapack import dsfrk, dsyevr, dtpqrt
 from tensorly.cp_tensor import CPTensor
-from tensorly.tenalg import khatri_rao, mode_dot, multi_mode_dot
+from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
 
 # Directions of a Gram matrix below this share of its largest eigenvalue are null:
 # dividing by their square root would turn rounding (1e-16) into more than 1e-10.
 NULL = 1e-12
-FEW = 3
-CACHED = 2**19  # bytes: below, the calls cost more than the memory traffic
+# Skinny products are bound by memory traffic. BLAS libraries multiply in place, without
+# copying the data into a packed form first, as long as the sizes multiply to at most
+# this number (OpenBLAS); fewer rows than LEAST_ROWS at a time are not worth a call.
+SMALL_PRODUCT = 10**6
+LEAST_ROWS = 8
 
 
 def working_dtype(X):
@@ -41,20 +45,13 @@ def split_modes(shape):
     return int(np.argmin(sums))
 
 
-def empty_samples(n, shape, dtype):
-    """Uninitialised ``(n, l_1, ..., l_N)`` array whose memory is ``(L, n, R)``."""
-    split = split_modes(shape)
-    memory = np.empty((*shape[:split], n, *shape[split:]), dtype)
-    return np.moveaxis(memory, split, 0)
-
-
 @dataclass(frozen=True)
 class Samples:
-    """Samples of one shape, arranged for mode products.
+    """Samples of one shape, cut in a left and a right side.
 
     Attributes
     ----------
-    tensor : ndarray of shape (L, n, R)
+    tensor : ndarray of shape (n, L, R)
     shape : tuple of int
         ``(l_1, ..., l_N)``.
     split : int
@@ -66,19 +63,18 @@ class Samples:
     split: int
 
     @classmethod
-    def arrange(cls, X):
-        """Arrange ``X`` of shape (n, l_1, ..., l_N); no copy after `empty_samples`."""
+    def of(cls, X):
+        """Samples of an array (n, l_1, ..., l_N); in C order it is not copied."""
         shape = X.shape[1:]
         split = split_modes(shape)
-        memory = np.ascontiguousarray(np.moveaxis(X, 0, split))
-        sizes = prod(shape[:split]), len(X), prod(shape[split:])
-        return cls(memory.reshape(sizes), shape, split)
+        sizes = len(X), prod(shape[:split]), prod(shape[split:])
+        return cls(np.ascontiguousarray(X).reshape(sizes), shape, split)
 
     def __len__(self):
-        return self.tensor.shape[1]
+        return len(self.tensor)
 
     def is_left(self, mode):
-        """Whether `mode` stands left of the samples in memory."""
+        """Whether `mode` is one of the left modes."""
         return mode < self.split
 
     def side_product(self, factors, left):
@@ -94,67 +90,76 @@ class Samples:
         -------
         ndarray of shape (K, n, *kept modes)
         """
-        s = self.split
+        s, n = self.split, len(self)
+        gone = _khatri_rao(factors[s:] if left else factors[:s], factors)
+        gone = gone.astype(self.tensor.dtype, copy=False)  # or the data were converted
         if left:
-            right = _khatri_rao(factors[s:], factors)
-            kept = _columnwise(self.tensor, right, 2).transpose(0, 2, 1)
+            product = _skinny(self.tensor.reshape(-1, self.tensor.shape[2]), gone)
+            product = product.reshape(n, -1, gone.shape[1]).transpose(2, 0, 1)
         else:
-            kept = _columnwise(self.tensor, _khatri_rao(factors[:s], factors), 0)
-        return kept.reshape(*kept.shape[:2], *self._side(left))
+            product = (gone.T @ self.tensor).transpose(1, 0, 2)
+        kept = self.shape[:s] if left else self.shape[s:]
+        return np.ascontiguousarray(product).reshape(-1, n, *kept)
 
     def finish(self, product, factors, mode):
         """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""
+        K, n, *kept = product.shape
         first = 0 if self.is_left(mode) else self.split
-        others = [m for m in range(product.ndim - 2) if m != mode - first]
-        if not others:
-            return product
-        return np.stack(
-            [
-                multi_mode_dot(
-                    column,
-                    [factors[first + m][:, r] for m in others],
-                    modes=[m + 1 for m in others],
-                )
-                for r, column in enumerate(product)
-            ]
-        )
+        before, after = factors[first:mode], factors[mode + 1 : first + len(kept)]
+        Z = product
+        if after:
+            weights = _khatri_rao(after, factors).T.astype(Z.dtype, copy=False)
+            Z = Z.reshape(K, -1, weights.shape[1]) @ weights[:, :, None]
+        if before:
+            weights = _khatri_rao(before, factors).T.astype(Z.dtype, copy=False)
+            Z = weights[:, None, None] @ Z.reshape(K, n, weights.shape[1], -1)
+        return Z.reshape(K, n, -1)
 
     def combine(self, weights):
-        """Weighted sums of the samples: (B, n) -> (B, P), slab by slab, no copy."""
-        weights = np.asarray(weights, self.tensor.dtype)
-        slabs = [mode_dot(slab, weights, 0) for slab in self.tensor]
-        return np.stack(slabs, axis=1).reshape(len(weights), -1)
+        """Weighted sums of the samples: (B, n) -> (B, P)."""
+        return np.asarray(weights, self.tensor.dtype) @ self.flat
 
-    def gram(self, other=None):
-        """Inner products ``<X_i, Y_j>`` with the samples of `other`, in float64.
-
-        Not a mode product: BLAS does ``A @ A.T`` at half the cost.
-        """
-        if other is None:
-            return sum(block @ block.T for block in self._blocks())
+    def gram(self, other):
+        """Inner products ``<X_i, Y_j>`` with the samples of `other`, in float64."""
         pairs = zip(self._blocks(), other._blocks(), strict=True)
         return sum(mine @ theirs.T for mine, theirs in pairs)
 
+    def packed_gram(self):
+        """Inner products ``<X_i, X_j>`` in float64, of which one half is kept.
+
+        Returns
+        -------
+        ndarray of shape (n (n + 1) / 2,)
+            In the packed form of LAPACK's routines ``dpftrf`` and ``dpftrs``.
+        """
+        n = len(self)
+        packed = np.zeros(n * (n + 1) // 2)
+        for block in self._blocks():
+            packed = dsfrk(
+                n, block.shape[1], 1.0, block.T, 1.0, packed, trans="T", overwrite_c=1
+            )
+        return packed
+
+    @property
+    def flat(self):
+        """The samples as vectors, (n, P)."""
+        return self.tensor.reshape(len(self), -1)
+
     def _blocks(self, width=256):
         """Entries of all samples, (n, at most `width`) at a time, in float64."""
-        for slab in self.tensor:
-            for start in range(0, slab.shape[1], width):
-                yield slab[:, start : start + width].astype(float, copy=False)
-
-    def _side(self, left):
-        return self.shape[: self.split] if left else self.shape[self.split :]
+        for start in range(0, self.flat.shape[1], width):
+            yield self.flat[:, start : start + width].astype(float, copy=False)
 
 
-def _columnwise(tensor, matrix, mode):
-    """Mode products with the columns of a matrix (l, K), the column first.
-
-    Memory bandwidth is the limit, and up to FEW columns BLAS comes closer to it by
-    matrix-vector products, one per column, than by one matrix product.
-    """
-    matrix = matrix.astype(tensor.dtype, copy=False)  # or the data would be converted
-    if matrix.shape[1] <= FEW and tensor.nbytes > CACHED:
-        return np.stack([mode_dot(tensor, column, mode) for column in matrix.T])
-    return np.moveaxis(mode_dot(tensor, matrix.T, mode), mode, 0)
+def _skinny(rows, matrix):
+    """``rows @ matrix`` for a matrix (R, K) of few columns: one pass over the rows."""
+    step = SMALL_PRODUCT // matrix.size
+    if step < LEAST_ROWS:
+        return rows @ matrix
+    product = np.empty((len(rows), matrix.shape[1]), rows.dtype)
+    for start in range(0, len(rows), step):
+        np.dot(rows[start : start + step], matrix, out=product[start : start + step])
+    return product
 
 
 def _khatri_rao(some, factors):
@@ -162,6 +167,40 @@ def _khatri_rao(some, factors):
     if not some:
         return np.ones((1, factors[0].shape[1]))
     return khatri_rao(some) if len(some) > 1 else some[0]
+
+
+def fold_rows(triangle, rows):
+    """Triangular root of ``R^T R + A^T A``, without forming either product.
+
+    Parameters
+    ----------
+    triangle : ndarray of shape (P, P), in Fortran order
+        R, upper triangular; overwritten.
+    rows : ndarray of shape (n, P)
+        A. It is folded in below the triangle (LAPACK's ``tpqrt``), whose zeros are
+        known: fewer operations than a QR decomposition of the stack, in larger steps.
+
+    Returns
+    -------
+    ndarray of shape (P, P), in Fortran order
+    """
+    triangle, _, _, info = dtpqrt(
+        0, min(64, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
+    )
+    if info:
+        raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")
+    return triangle
+
+
+def packed_diagonal(n):
+    """Where the diagonal of an n x n matrix stands in LAPACK's packed form: (n,).
+
+    The matrix is cut in two triangles that fill one rectangle, column by column.
+    """
+    half, step = n // 2, n + 2 - n % 2
+    return np.concatenate(
+        [half + 1 + step * np.arange(half), half + step * np.arange(n - half)]
+    )
 
 
 def gram_except(grams, mode):
@@ -262,9 +301,9 @@ def _leading_term(tensors):
     B, *shape = tensors.shape
     vectors, part = [], tensors
     for size in shape[:-1]:
-        u, _, vt = np.linalg.svd(part.reshape(B, size, -1), full_matrices=False)
-        vectors.append(u[:, :, 0])
-        part = vt[:, 0]
+        pairs = [_leading_pair(matrix) for matrix in part.reshape(B, size, -1)]
+        u, part = (np.stack(each) for each in zip(*pairs, strict=True))
+        vectors.append(u)
     factors = [vector[:, :, None] for vector in [*vectors, part]]
     factors[-1] = np.where(factors[-1].any(axis=1, keepdims=True), factors[-1], 1.0)
     factors[-1] = unit_columns(factors[-1])
@@ -272,6 +311,19 @@ def _leading_term(tensors):
     # A null column would stay null in block ascent: keep its direction.
     weight[weight == 0] = 1e-100
     return [factors[0] * weight, *factors[1:]]
+
+
+def _leading_pair(matrix):
+    """Leading left and right singular vector of a matrix (a, b), from its Gram matrix.
+
+    Any unit vectors of a null matrix.
+    """
+    if matrix.shape[0] > matrix.shape[1]:
+        return _leading_pair(matrix.T)[::-1]
+    u = top_eigenvector(matrix @ matrix.T)
+    v = u @ matrix
+    size = np.linalg.norm(v)
+    return u, v / size if size > 0 else np.eye(1, len(v))[0]
 
 
 def cp_normalize(factors):

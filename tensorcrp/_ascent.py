@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from tensorcrp._algebra import (
     Samples,
@@ -48,11 +48,8 @@ class Problem:
 
     @property
     def is_flat(self):
-        """Order 1 with fewer rows than entries: the start is the answer.
-
-        With more rows the block update is better conditioned, and as cheap.
-        """
-        return len(self.shape) == 1 and len(self.within) < self.shape[0]
+        """Order 1: the ridge-LDA start is the answer."""
+        return len(self.shape) == 1
 
     def features(self, rows, product, factors, mode, white):
         """Rows contracted with all factors but one, in white coordinates: (B, d, n)."""
@@ -70,11 +67,11 @@ class Ascent:
     """
 
     def __init__(self, problem, found, which, factors):
-        B, _, k = factors[0].shape
+        B = len(factors[0])
         self.problem, self.found, self.which = problem, found, which
         self.factors = [unit_columns(factor) for factor in factors]
-        self.weights = np.ones((B, k))
-        self.objective = np.zeros(B)
+        self.weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
+        self.objective, self.before = np.zeros(B), np.zeros(B)
         self.scores = np.zeros((B, len(problem.within)))
         self.scores_between = np.zeros((B, len(problem.between)))
         self.history = [[] for _ in range(B)]
@@ -82,11 +79,9 @@ class Ascent:
         self.converged = np.zeros(B, bool)
 
     def climb(self, max_iter, tol):
-        """Maximise J: exactly at order 1, where one block is the whole problem."""
+        """Maximise J, at order 1 by the start alone."""
         if self.problem.is_flat:
             self._accept()
-        elif len(self.problem.shape) == 1:
-            self._run(max_iter=1, tol=1.0)
         else:
             self._run(max_iter, tol)
 
@@ -94,11 +89,11 @@ class Ascent:
         """Sweep over the modes until J grows by at most the share `tol`."""
         active = np.arange(len(self.which))
         for _ in range(max_iter):
-            before = self.objective[active]
             self._sweep(active)
             self.n_iter[active] += 1
-            gain = self.objective[active] - before
+            gain = self.objective[active] - self.before[active]
             done = (gain <= tol * self.objective[active]) & (tol > 0)
+            self.before[active] = self.objective[active]
             self.converged[active[done]] = True
             active = active[~done]
             if not len(active):
@@ -113,12 +108,11 @@ class Ascent:
             rows.side_product(_columns([u[:, :, None]]), left=True).astype(float)
             for rows in self.problem.rows
         )
-        if found.count:
-            scores, scores_between = (each[self.which] for each in found.all_scores())
-            earlier = found.factors[0][self.which, : found.count, :, 0]
-            overlaps = u[:, None] @ earlier.transpose(0, 2, 1)
-            t -= (overlaps @ scores_between)[:, 0]
-            s -= (overlaps @ scores)[:, 0]
+        scores, scores_between = found.all_scores()
+        for lane, a in enumerate(self.which):
+            overlaps = found.vectors(a) @ u[lane]
+            t[lane] -= overlaps @ scores_between[a]
+            s[lane] -= overlaps @ scores[a]
         self._keep(np.arange(len(u)), 0, u, white, t, s)
         self.n_iter[:], self.converged[:] = 1, True
 
@@ -136,7 +130,8 @@ class Ascent:
         # ||W||_F is the plain norm in white coordinates, so the ridge is lambda I in
         # every block; lambda I on U^(m) itself would be another objective per mode.
         grams = [factor.transpose(0, 2, 1) @ factor for factor in factors]
-        white = whitening(gram_except(grams, mode))
+        gram = gram_except(grams, mode)
+        white = whitening(gram)
         D, Z = (
             self.problem.features(rows, product, factors, mode, white)
             for rows, product in zip(self.problem.rows, products, strict=True)
@@ -146,10 +141,14 @@ class Ascent:
             H = found.overlaps(which, factors, mode, white)
             D -= H @ found.scores_between[which, : found.count]
             Z -= H @ found.scores[which, : found.count]
+        if not self.n_iter[active].any() and mode == self.problem.modes[0]:
+            # A good start is known by how little the first sweep adds to it.
+            U = factors[mode] * self.weights[active][:, None] @ gram @ white
+            u = U.transpose(0, 2, 1).reshape(len(U), -1)
+            ridges = found.lambdas[which] * (u**2).sum(axis=1)
+            self.before[active] = _ratio(*_scores(u, D, Z), ridges)
         u = ridge_lda(D, Z, found.lambdas[which])
-        if len(factors) == 1:
-            u = found.orthogonal(which, u)
-        t, s = ((u[:, None] @ rows)[:, 0] for rows in (D, Z))
+        t, s = _scores(u, D, Z)
         self._keep(active, mode, u, white, t, s)
 
     def _keep(self, active, mode, u, white, t, s):
@@ -157,8 +156,7 @@ class Ascent:
 
         The block update is exact, so only nearly collinear columns can do that.
         """
-        lambdas = self.found.lambdas[self.which[active]]
-        J = (t**2).sum(axis=1) / ((s**2).sum(axis=1) + lambdas)
+        J = _ratio(t, s, self.found.lambdas[self.which[active]])
         better = J >= self.objective[active]
         lanes = active[better]
         U = u.reshape(len(u), white.shape[2], -1).transpose(0, 2, 1)[better]
@@ -176,6 +174,17 @@ class Ascent:
         self.scores[lanes], self.scores_between[lanes] = s[better], t[better]
         for lane in active:
             self.history[lane].append(self.objective[lane])
+
+
+def _scores(u, D, Z):
+    """What a block (B, d) makes of the rows (B, d, c) and (B, d, n)."""
+    return [(u[:, None] @ rows)[:, 0] for rows in (D, Z)]
+
+
+def _ratio(t, s, ridges):
+    """J of each lane from its scores t (B, c), s (B, n) and lambda ||W||_F^2."""
+    denominator = (s**2).sum(axis=1) + ridges
+    return (t**2).sum(axis=1) / np.where(denominator > 0, denominator, np.inf)
 
 
 def ridge_lda(D, Z, lambdas):
@@ -201,34 +210,41 @@ def ridge_lda(D, Z, lambdas):
 
 
 def _direction(D, Z, lam):
-    """Top generalised eigenvector of ``D D^T`` and ``Z Z^T + lambda I``: (d,).
-
-    The numerator has few columns: with ``V = (Z Z^T + lambda I)^{-1} D`` it is
-    ``V a``, ``a`` the top eigenvector of ``D^T V``, of size min(c, d).
-    """
-    if D.shape[1] > D.shape[0]:  # only D D^T counts: take its root with d columns
-        D = np.linalg.qr(D.T, mode="r").T
-    V = _ridge_solve(D, Z, lam)
-    return V @ top_eigenvector(D.T @ V)
-
-
-def _ridge_solve(D, Z, lam):
-    """``(Z Z^T + lambda I)^{-1} D`` through the smaller of Z Z^T and Z^T Z."""
-    dual = Z.shape[1] < Z.shape[0]
-    gram = Z.T @ Z if dual else Z @ Z.T
+    """Top generalised eigenvector of ``D D^T`` and ``N = Z Z^T + lambda I``: (d,)."""
+    d, n = Z.shape
+    gram = Z @ Z.T if d <= n else Z.T @ Z
     # A ridge below rounding cannot be factored.
     lam = max(lam, 4 * EPS * np.trace(gram))
     gram.flat[:: len(gram) + 1] += lam
-    if not dual:
-        return _solve_positive(gram, D)
-    return (D - Z @ _solve_positive(gram, Z.T @ D)) / lam
+    L = _cholesky(gram)
+    return _primal(D, L) if d <= n else _dual(D, Z, L, lam)
 
 
-def _solve_positive(matrix, right):
-    _, solution, info = dposv(matrix, right)
+def _primal(D, L):
+    """``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``; N = L L^T.
+
+    By the smaller of the two Gram matrices: the numerator has few columns, or the
+    block few entries.
+    """
+    M, _ = dtrtrs(L, D, lower=1)
+    few = M.shape[1] < M.shape[0]
+    a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
+    u, _ = dtrtrs(L, a, lower=1, trans=1)
+    return u
+
+
+def _dual(D, Z, L, lam):
+    """The same from ``Z^T Z + lambda I = L L^T`` where there are fewer rows: (d,)."""
+    inside, _ = dpotrs(L, Z.T @ D, lower=1)
+    V = (D - Z @ inside) / lam
+    return V @ top_eigenvector(D.T @ V)
+
+
+def _cholesky(matrix):
+    L, info = dpotrf(matrix, lower=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
-    return solution
+    return L
 
 
 def _columns(factors):

@@ -3,7 +3,7 @@
 In: the shape ``(l_1, ..., l_N)`` and rank k, or the data and lambda.
 Out: factors ``(B, l_m, k)`` for B lanes, or unconstrained directions ``(B, P)``.
 
-`RidgeDirections` gives the maximiser of J over *all* tensors, that is ridge LDA on
+`ridge_directions` gives the maximiser of J over *all* tensors, that is ridge LDA on
 the vectorised, deflated data. Cut to rank k it is the start ``"lda"``; at order 1,
 where every tensor has rank one, it is the answer itself.
 """
@@ -11,10 +11,9 @@ where every tensor has rank one, it is the answer itself.
 from itertools import chain, cycle, islice
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpftrf, dpftrs, dposv, dpotrf, dpotrs
 
-from tensorcrp._algebra import top_eigenvector
+from tensorcrp._algebra import packed_diagonal, top_eigenvector
 
 EPS = np.finfo(float).eps
 
@@ -47,13 +46,8 @@ def random_start(shape, rank, rng):
 STARTS = {"identity": identity_start, "random": random_start}
 
 
-class RidgeDirections:
+def ridge_directions(between, within, lambdas, share=0.0):
     """Ridge-LDA directions of the deflated data, one per lambda.
-
-    In the dual form all that counts is ``M = lambda I + A A^T`` of the within rows A,
-    factored once. Deflating by unit tensors with scores S (p, n) of those rows leaves
-    ``M - S^T S``, whose inverse needs one matrix of size p (Woodbury), and the data
-    are read once for a direction.
 
     Parameters
     ----------
@@ -61,20 +55,81 @@ class RidgeDirections:
         c and n rows; the numerator and the denominator of J.
     lambdas : ndarray of shape (A,)
     share : float
-        Least ridge, in mean squares of the within rows. The dual form divides rounding
-        by the ridge; a start may do with a larger one.
+        Least ridge, in mean squares of the within rows. Rounding is divided by the
+        ridge; a start may do with a larger one.
+    """
+    vectors = len(within.shape) == 1 and len(within) >= within.shape[0]
+    kind = PrimalDirections if vectors else DualDirections
+    return kind(between, within, lambdas, share)
+
+
+class PrimalDirections:
+    """From ``S = A^T A + lambda I`` of the within rows A, (P, P): P or more vectors.
+
+    Among the vectors at right angles to the rows of W, the earlier projections,
+    ``S^{-1} - S^{-1} W^T (W S^{-1} W^T)^{-1} W S^{-1}`` takes the place of ``S^{-1}``.
+    (Above order 1 projections are not orthogonal, and this is not the deflation.)
     """
 
-    def __init__(self, between, within, lambdas, share=0.0):
-        self.between, self.within = between, within
-        gram = within.gram()
+    def __init__(self, between, within, lambdas, share):
+        A, self.between = within.flat.astype(float, copy=False), between.flat
+        gram = A.T @ A
         # A ridge below rounding cannot be factored.
-        least = max(len(gram) * EPS, share / len(gram)) * np.trace(gram)
+        least = max(len(gram) * EPS, share / len(A)) * np.trace(gram)
         eye = np.eye(len(gram))
-        self.chol = [cho_factor(gram + lam * eye) for lam in np.maximum(lambdas, least)]
-        self.cross, self.inner = within.gram(between), between.gram()
-        self.solved = [cho_solve(chol, self.cross) for chol in self.chol]
-        self.solved_scores = [np.empty((0, len(gram))) for _ in lambdas]
+        self.chol = [_cholesky(gram + lam * eye) for lam in np.maximum(lambdas, least)]
+        self.solved = [dpotrs(chol, self.between.T)[0] for chol in self.chol]
+        self.earlier = [np.empty((0, len(gram))) for _ in lambdas]
+        self.solved_earlier = [np.empty((0, len(gram))) for _ in lambdas]
+
+    def directions(self, found):
+        """Maximisers of J on data deflated by the projections in `found`: (A, P)."""
+        return np.stack([self._direction(a) for a in range(len(self.chol))])
+
+    def _direction(self, a):
+        V, W, Y = self.solved[a], self.earlier[a], self.solved_earlier[a]
+        if len(W):
+            _, less, info = dposv(W @ Y.T, W @ V)
+            V = V - Y.T @ less
+            if info or not np.isfinite(V).all():
+                return np.zeros(len(V))
+        return V @ top_eigenvector(self.between @ V)
+
+    def deflate(self, found):
+        """Follow the newest projections."""
+        for a, w in enumerate(found.newest()):
+            y, _ = dpotrs(self.chol[a], w[:, None])
+            self.earlier[a] = np.vstack([self.earlier[a], w])
+            self.solved_earlier[a] = np.vstack([self.solved_earlier[a], y.T])
+
+
+def _cholesky(matrix):
+    factor, info = dpotrf(matrix)
+    if info:
+        raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
+    return factor
+
+
+class DualDirections:
+    """From ``M = lambda I + A A^T`` of the within rows A, (n, n).
+
+    M is factored once. Deflating by unit tensors with scores S (p, n) of the rows
+    leaves ``M - S^T S``, whose inverse needs one matrix of size p (Woodbury), and the
+    data are read once for a direction.
+    """
+
+    def __init__(self, between, within, lambdas, share):
+        self.between, self.within = between, within
+        n = len(within)
+        gram, diagonal = within.packed_gram(), packed_diagonal(n)
+        # A ridge below rounding cannot be factored.
+        least = max(n * EPS, share / n) * gram[diagonal].sum()
+        *others, last = np.maximum(lambdas, least)
+        self.chol = [_factored(n, gram.copy(), diagonal, lam) for lam in others]
+        self.chol.append(_factored(n, gram, diagonal, last))
+        self.cross, self.inner = within.gram(between), between.gram(between)
+        self.solved = [_solved(n, chol, self.cross) for chol in self.chol]
+        self.solved_scores = [np.empty((0, n)) for _ in lambdas]
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -106,8 +161,22 @@ class RidgeDirections:
         top = top_eigenvector(schur)
         return top, F @ top
 
-    def deflate(self, scores):
-        """Follow the newest projections: scores of the within rows, (A, n)."""
-        for a, s in enumerate(scores):
-            solved = cho_solve(self.chol[a], s)
+    def deflate(self, found):
+        """Follow the newest projections."""
+        for a, s in enumerate(found.scores[:, found.count - 1]):
+            solved = _solved(len(s), self.chol[a], s[:, None]).T
             self.solved_scores[a] = np.vstack([self.solved_scores[a], solved])
+
+
+def _factored(n, packed, diagonal, lam):
+    """Cholesky factor of ``gram + lam I``, in the place of the packed Gram matrix."""
+    packed[diagonal] += lam
+    factor, info = dpftrf(n, packed, overwrite_a=1)
+    if info:
+        raise np.linalg.LinAlgError(f"a Gram matrix of size {n} is not positive")
+    return factor
+
+
+def _solved(n, factor, right):
+    solution, _ = dpftrs(n, factor, right)
+    return solution

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tensorcrp import TensorCRP, TensorCRPCV, __version__
+from tensorcrp import TensorCRP, TensorCRPCV, __version__, bench
 from tensorcrp._progress import progress
 
 
@@ -103,15 +103,20 @@ def main(argv=None):
     sub.add_argument("--per-class", type=_at_least(3), default=5, metavar="N")
     sub.add_argument("--repeats", type=_at_least(2), default=10, metavar="N")
     sub.add_argument("--seed", type=_at_least(0), default=0, metavar="N")
+    sub.set_defaults(run=_compare, parser=sub)
+    bench.add_command(commands)
     args = parser.parse_args(argv)
-    if args.per_class > 100:
-        parser.error("--per-class must leave samples to test on: at most 100")
     try:
-        scores = compare(args.per_class, args.repeats, args.seed)
+        return args.run(args)
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         return 130
-    print(table(scores, args.per_class))
+
+
+def _compare(args):
+    if args.per_class > 100:
+        args.parser.error("--per-class must leave samples to test on: at most 100")
+    print(table(compare(args.per_class, args.repeats, args.seed), args.per_class))
     return 0
 
 

@@ -57,7 +57,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     n_jobs : int, default=None
         Processes over the folds.
     verbose : int, default=0
-        Show a progress bar over the folds and ranks (needs tqdm).
+        Show a progress bar over the folds (needs tqdm).
 
     Attributes
     ----------
@@ -149,12 +149,10 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             folds = self._folds(X, y, groups)
             grid = _Grid(list(self.ranks), list(self.regs), sizes)
             seed = self._seed()
-            tasks = [(fold, k) for fold in folds for k in grid.ranks]
+            models = [self._crp(k, max(sizes), seed) for k in grid.ranks]
             scores = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_path)(
-                    self._crp(k, max(sizes), seed), self._judge(), X, y, fold, grid
-                )
-                for fold, k in progress(tasks, "TensorCRPCV", self.verbose)
+                delayed(_score_fold)(models, self._judge(), X, y, fold, grid)
+                for fold in progress(folds, "TensorCRPCV", self.verbose)
             )
             self._choose(grid, np.reshape(scores, (len(folds), -1)))
             return self._refit(X, y, seed)
@@ -285,23 +283,23 @@ class _Grid:
         return [dict(zip(names, point, strict=True)) for point in values]
 
 
-def _score_path(crp, judge, X, y, fold, grid):
-    """Scores of all ridges and sizes for one fold and rank, sizes running fastest."""
+def _score_fold(models, judge, X, y, fold, grid):
+    """Scores of all ranks, ridges and sizes for one fold, sizes running fastest."""
     train, test = fold
     weight = np.zeros(len(X))
     weight[train] = 1.0  # the statistics skip the others: no copy of the fold
-    crp.sample_shape_ = X.shape[1:]
-    flat = X.reshape(len(X), -1)
-    scores = []
+    flat, scores = X.reshape(len(X), -1), []
     with bounded_threads(flat.nbytes, SMALL_PASSES):
-        scatter = ClassScatter.from_samples(flat if crp._is_full() else X, y, weight)
-        for result, lam in crp._path(scatter, grid.regs):
-            projections = crp._take(result, lam, scatter.classes).projections_
-            features = _product(flat, projections.T)
-            for size in grid.sizes:
-                some = features[:, :size]
-                model = clone(judge).fit(some[train], y[train])
-                scores.append(model.score(some[test], y[test]))
+        scatter = ClassScatter.from_samples(X, y, weight)
+        for crp in models:
+            crp.sample_shape_ = X.shape[1:]
+            for result, lam in crp._path(scatter, grid.regs):
+                projections = crp._take(result, lam, scatter.classes).projections_
+                features = _product(flat, projections.T)
+                for size in grid.sizes:
+                    some = features[:, :size]
+                    model = clone(judge).fit(some[train], y[train])
+                    scores.append(model.score(some[test], y[test]))
     return scores
 
 

@@ -17,10 +17,11 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import empty_samples, working_dtype
+from tensorcrp._algebra import fold_rows, working_dtype
 from tensorcrp._threads import bounded_threads
 
 BLOCK_BYTES = 2**20  # samples are read in blocks of about 1 MB, which stay in cache
+ROWS = 1024  # folded into a triangle at a time, at least
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class ClassScatter:
     means : ndarray of shape (c, l_1, ..., l_N)
         In float64.
     root : ndarray of shape (r, l_1, ..., l_N)
-        In the working precision of the samples.
+        Centred samples in their working precision, a triangle in float64.
     """
 
     classes: np.ndarray
@@ -86,7 +87,7 @@ class ClassScatter:
     @property
     def trace(self):
         """Trace of the within-class scatter."""
-        entries = self.root.ravel(order="K")  # memory order: no copy
+        entries = self.root.reshape(-1)
         steps = range(0, len(entries), BLOCK_BYTES // 8)
         blocks = (entries[i : i + BLOCK_BYTES // 8].astype(float) for i in steps)
         trace = float(sum(block @ block for block in blocks))
@@ -138,10 +139,8 @@ class ClassScatter:
             return self
         rows = self.root.reshape(len(self.root), n_features)
         with bounded_threads(8 * rows.size):
-            triangle = np.linalg.qr(rows.astype(float), mode="r")
-        root = empty_samples(len(triangle), self.shape, self.root.dtype)
-        root[...] = triangle.reshape(root.shape)
-        return replace(self, root=root)
+            triangle = _triangle(rows[i : i + ROWS] for i in range(0, len(rows), ROWS))
+        return replace(self, root=triangle.reshape(-1, *self.shape))
 
     def reshape(self, shape):
         """The same statistics of samples of another shape with as many entries."""
@@ -194,27 +193,30 @@ class _Batches:
     def centred(self, means):
         """Weighted deviations from the class means: the one copy of the data."""
         dtype = working_dtype(self.X)
-        root = empty_samples(len(self.used), self.X.shape[1:], dtype)
+        root = np.empty((len(self.used), *self.X.shape[1:]), dtype)
         for part, block in self._deviations(means, self._rows()):
             root[part] = block
         return root
 
     def triangle(self, means):
         """Triangular root of all deviations, P rows, blocks folded in one by one."""
-        n_features = prod(self.X.shape[1:])
-        rows = min(len(self.used), max(self._rows(), 2 * n_features))
-        stacked = np.zeros((n_features + rows, n_features))
-        for _, block in self._deviations(means, rows):
-            filled = n_features + len(block)
-            stacked[n_features:filled] = block.reshape(len(block), n_features)
-            stacked[:n_features] = np.linalg.qr(stacked[:filled], mode="r")
-        root = empty_samples(n_features, self.X.shape[1:], float)
-        root[...] = stacked[:n_features].reshape(root.shape)
-        return root
+        blocks = self._deviations(means, max(ROWS, self._rows()))
+        triangle = _triangle(block.reshape(len(block), -1) for _, block in blocks)
+        return triangle.reshape(-1, *self.X.shape[1:])
+
+
+def _triangle(blocks):
+    """Triangular root (P, P) of all rows, from blocks (n, P)."""
+    triangle = None
+    for block in blocks:
+        if triangle is None:
+            triangle = np.zeros((block.shape[1],) * 2, order="F")
+        triangle = fold_rows(triangle, block.astype(float, copy=False))
+    return np.ascontiguousarray(triangle)
 
 
 def _stack(parts):
-    """Rows of all parts that are not null (at least one row), arranged.
+    """Rows of all parts that are not null, at least one row.
 
     The precision is that of the roots; the last part, the means, is always float64.
     """
@@ -222,7 +224,7 @@ def _stack(parts):
     if not sum(map(len, keep)):
         keep[0] = np.arange(1)
     dtype = np.result_type(*parts[:-1])
-    root = empty_samples(sum(map(len, keep)), parts[0].shape[1:], dtype)
+    root = np.empty((sum(map(len, keep)), *parts[0].shape[1:]), dtype)
     start = 0
     for part, rows in zip(parts, keep, strict=True):
         for row in rows:

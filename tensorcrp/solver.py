@@ -22,7 +22,7 @@ import numpy as np
 
 from tensorcrp._algebra import Samples, cp_sum, cp_truncate
 from tensorcrp._ascent import Ascent, Problem
-from tensorcrp._starts import STARTS, RidgeDirections
+from tensorcrp._starts import STARTS, ridge_directions
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
 INITS = ("lda", *STARTS)
@@ -71,7 +71,7 @@ def solve(
     ----------
     between : ndarray of shape (c, l_1, ..., l_N)
     within : ndarray of shape (n, l_1, ..., l_N)
-        Not copied if it comes from `_algebra.empty_samples`, never changed.
+        Not copied if it is in C order, never changed.
     lambdas : sequence of A floats
     rank, n_components : int
         At order 1 the rank is 1 whatever is asked for.
@@ -96,7 +96,7 @@ def solve(
     -------
     list of A `Result`
     """
-    problem = Problem(Samples.arrange(between), Samples.arrange(within), modes)
+    problem = Problem(Samples.of(between), Samples.of(within), modes)
     lambdas = np.asarray(lambdas, float)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
         rank, init, n_init = 1, "identity", 1
@@ -150,8 +150,8 @@ class _Found:
         There projections are orthogonal, which rounding divided by a small lambda
         would undo.
         """
-        earlier = self.factors[0][which, : self.count, :, 0]
-        for lane, W in enumerate(earlier):
+        for lane, a in enumerate(which):
+            W = self.vectors(a)
             rest = u[lane] - (u[lane] @ W.T) @ W
             if np.linalg.norm(rest) < 1e-8:  # nothing left to separate: any will do
                 rest = np.eye(1, len(rest), np.argmin((W**2).sum(axis=0)))[0]
@@ -161,9 +161,17 @@ class _Found:
             u[lane] = rest
         return u
 
+    def vectors(self, a):
+        """Projections (p, P) for one lambda at order 1, a view."""
+        return self.factors[0][a, : self.count, :, 0]
+
     def all_scores(self):
         """Scores of the within and between rows so far: (A, p, n) and (A, p, c)."""
         return self.scores[:, : self.count], self.scores_between[:, : self.count]
+
+    def newest(self):
+        """The last projection of every lambda at order 1: (A, P)."""
+        return self.factors[0][:, self.count - 1, :, 0]
 
     def weighted_sum(self, weights):
         """Dense sums of the projections: weights (A, p, 1) -> (A, P)."""
@@ -207,7 +215,7 @@ class _Starter:
         self.directions = None
         if init == "lda" or problem.is_flat:
             share = 0.0 if problem.is_flat else START_RIDGE
-            self.directions = RidgeDirections(*problem.rows, lambdas, share)
+            self.directions = ridge_directions(*problem.rows, lambdas, share)
 
     def factors(self, found):
         """Lanes of one lambda stand together; random starts are shared by lambdas."""
@@ -221,7 +229,7 @@ class _Starter:
     def deflate(self, found):
         """Follow the component that was found last."""
         if self.directions is not None:
-            self.directions.deflate(found.scores[:, found.count - 1])
+            self.directions.deflate(found)
 
     def _first(self, found):
         if self.directions is not None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorly
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg.lapack import dtfttr
 from tensorly.cp_tensor import cp_to_tensor
 from tensorly.tenalg import inner, mode_dot, multi_mode_dot
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -67,11 +68,11 @@ def tucker_ranks(dense):
 
 @shapes
 @ranks
-@pytest.mark.parametrize("cached", [0, 2**19])
-def test_contraction_is_multi_mode_dot_for_every_mode(shape, rank, cached, monkeypatch):
-    monkeypatch.setattr(algebra, "CACHED", cached)  # column by column, or all at once
+@pytest.mark.parametrize("small", [0, 100, 10**6])
+def test_contraction_is_multi_mode_dot_for_every_mode(shape, rank, small, monkeypatch):
+    monkeypatch.setattr(algebra, "SMALL_PRODUCT", small)  # at once, in blocks, in one
     X, factors = random_samples(shape), random_factors(shape, rank)
-    samples = Samples.arrange(X)
+    samples = Samples.of(X)
     for mode in range(len(shape)):
         product = samples.side_product(factors, samples.is_left(mode))
         Z = samples.finish(product, factors, mode)
@@ -82,7 +83,7 @@ def test_contraction_is_multi_mode_dot_for_every_mode(shape, rank, cached, monke
 @shapes
 def test_side_product_contracts_the_other_side_only(shape):
     X, factors = random_samples(shape), random_factors(shape, 2)
-    samples = Samples.arrange(X)
+    samples = Samples.of(X)
     for left in (True, False):
         gone = [m for m in range(len(shape)) if samples.is_left(m) != left]
         product = samples.side_product(factors, left)
@@ -96,7 +97,7 @@ def test_side_product_contracts_the_other_side_only(shape):
 def test_full_contraction_is_the_inner_product_with_the_cp_tensor(shape):
     X, factors = random_samples(shape), random_factors(shape, 3)
     W = cp_to_tensor((np.ones(3), factors))
-    samples = Samples.arrange(X)
+    samples = Samples.of(X)
     product = samples.side_product(factors, samples.is_left(0))
     Z = samples.finish(product, factors, 0)
     assert_allclose(
@@ -109,42 +110,60 @@ def test_combine_is_a_mode_product_along_the_samples(shape):
     X = random_samples(shape)
     weights = np.random.default_rng(2).standard_normal((3, len(X)))
     expected = mode_dot(X, weights, 0).reshape(3, -1)
-    assert_allclose(Samples.arrange(X).combine(weights), expected, **ROUNDING)
+    assert_allclose(Samples.of(X).combine(weights), expected, **ROUNDING)
 
 
 @shapes
 def test_gram_holds_inner_products(shape):
     X, Y = random_samples(shape, 5), random_samples(shape, 3, seed=4)
-    mine, theirs = Samples.arrange(X), Samples.arrange(Y)
+    mine, theirs = Samples.of(X), Samples.of(Y)
     expected = [[inner(x, y) for y in Y] for x in X]
     assert_allclose(mine.gram(theirs), expected, **ROUNDING)
-    assert_allclose(mine.gram(), [[inner(x, y) for y in X] for x in X], **ROUNDING)
+    assert_allclose(mine.gram(mine), [[inner(x, y) for y in X] for x in X], **ROUNDING)
 
 
 @shapes
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_arranging_an_empty_samples_array_makes_no_copy(shape, dtype):
-    X = algebra.empty_samples(6, shape, dtype)
-    X[...] = random_samples(shape, 6)
-    samples = Samples.arrange(X)
-    assert X.shape == (6, *shape) and X.dtype == dtype
-    assert np.shares_memory(samples.tensor, X)
-    assert_array_equal(samples.tensor, Samples.arrange(np.array(X, order="C")).tensor)
-    assert len(samples) == 6 and samples.shape == shape
-
-
-def test_arranging_a_plain_array_leaves_it_alone():
-    X = random_samples((4, 3, 5))
+def test_samples_are_views_of_arrays_in_c_order(shape, dtype):
+    X = random_samples(shape, 6).astype(dtype)
     X.flags.writeable = False
-    before = X.copy()
-    Samples.arrange(X)
-    assert_array_equal(X, before)
+    samples = Samples.of(X)
+    assert np.shares_memory(samples.tensor, X)
+    assert len(samples) == 6 and samples.shape == shape
+    assert_array_equal(samples.flat, X.reshape(6, -1))
+    other = Samples.of(np.asfortranarray(X))
+    assert_array_equal(other.tensor, samples.tensor)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 31])
+def test_packed_gram_is_one_triangle_of_the_inner_products(n):
+    X = random_samples((3, 2, 4), n)
+    packed = Samples.of(X).packed_gram()
+    unpacked, info = dtfttr(n, packed)
+    assert info == 0
+    flat = X.reshape(n, -1)
+    assert_allclose(np.triu(unpacked), np.triu(flat @ flat.T), **ROUNDING)
+    diagonal = packed[algebra.packed_diagonal(n)]
+    assert_allclose(diagonal, (flat**2).sum(axis=1), **ROUNDING)
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+@pytest.mark.parametrize("n_features", [1, 5, 130])
+def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
+    rng = np.random.default_rng(n)
+    R = np.triu(rng.standard_normal((n_features, n_features)))
+    A = rng.standard_normal((n, n_features))
+    before = A.copy()
+    folded = algebra.fold_rows(np.array(R, order="F"), A)
+    assert_array_equal(A, before)
+    assert_array_equal(folded, np.triu(folded))
+    assert_allclose(folded.T @ folded, R.T @ R + A.T @ A, rtol=1e-12, atol=1e-11)
 
 
 @shapes
 def test_both_sides_of_the_split_multiply_up_to_all_entries(shape):
-    samples = Samples.arrange(random_samples(shape))
-    L, _, R = samples.tensor.shape
+    samples = Samples.of(random_samples(shape))
+    _, L, R = samples.tensor.shape
     assert L * R == np.prod(shape)
     every = [np.prod(shape[:s]) + np.prod(shape[s:]) for s in range(len(shape))]
     assert L + R == min(every)

@@ -377,7 +377,7 @@ def test_alternation_at_full_rank_reaches_linear_svc(samples):
     X, y = samples((6, 5), n=60, n_classes=2)
     targets = np.where(y == 1, 1.0, -1.0)
     solver = LinearSVC(C=0.1, dual=False, tol=1e-8)
-    result = Problem(Samples.arrange(X), 5, solver, 3, 0.0).solve(targets)
+    result = Problem(Samples.of(X), 5, solver, 3, 0.0).solve(targets)
     reference = LinearSVC(C=0.1, dual=False, tol=1e-8).fit(X.reshape(60, -1), y)
     W = result.factors[0] @ result.factors[1].T
     np.testing.assert_allclose(W.ravel(), reference.coef_[0], atol=1e-5)

@@ -89,7 +89,7 @@ def test_lemma_6_the_trace_with_the_identity_on_the_other_side():
 
 def test_the_solver_contracts_as_lemma_5_says(matrices):
     U, V, X = matrices
-    samples = Samples.arrange(X[None])
+    samples = Samples.of(X[None])
     Z = samples.finish(samples.side_product([U, V], samples.is_left(0)), [U, V], 0)
     assert_allclose(unvec(np.kron(np.eye(K), X) @ vec(V), L1, K), Z[:, 0].T, **ROUNDING)
     Z = samples.finish(samples.side_product([U, V], samples.is_left(1)), [U, V], 1)

@@ -72,10 +72,10 @@ def test_root_of_few_samples_holds_the_centred_samples(make_samples):
 
 
 @pytest.mark.parametrize("n", [8, 40])
-def test_root_is_arranged_so_that_the_solver_makes_no_copy(make_samples, n):
+def test_root_has_the_memory_order_of_the_solver(make_samples, n):
     scatter = ClassScatter.from_samples(*make_samples((2, 3, 2), n))
     for each in (scatter, scatter.merge(scatter)):
-        assert np.shares_memory(Samples.arrange(each.root).tensor, each.root)
+        assert np.shares_memory(Samples.of(each.root).tensor, each.root)
 
 
 @pytest.mark.parametrize("n", [25, 200])

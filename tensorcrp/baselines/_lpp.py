@@ -13,7 +13,6 @@ from scipy.linalg import cholesky
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 
-from tensorcrp._algebra import empty_samples
 from tensorcrp._estimator import (
     UNLABELLED,
     TooFewSamples,
@@ -216,7 +215,7 @@ def heat_weights(flat, graph):
 
 def laplacian_rows(X, graph):
     """Rows with ``sum_r <A_r, W>^2 = sum_ij S_ij <X_i - X_j, W>^2 / 2``: (n, ...)."""
-    rows = empty_samples(len(X), X.shape[1:], float)
+    rows = np.empty(X.shape, float)
     for members, weights in graph:
         laplacian = np.diag(weights.sum(axis=1)) - weights
         # Positive semi-definite: what rounding needs makes it definite.
@@ -230,7 +229,7 @@ def laplacian_rows(X, graph):
 
 def degree_rows(X, degrees, mean):
     """Samples minus their mean, times the root of their degrees."""
-    rows = empty_samples(len(X), X.shape[1:], float)
+    rows = np.empty(X.shape, float)
     np.subtract(X, mean, out=rows)
     rows *= np.sqrt(degrees).reshape(-1, *[1] * (X.ndim - 1))
     return rows

@@ -18,7 +18,6 @@ from tensorcrp._algebra import (
     Samples,
     cp_dense,
     cp_from_dense,
-    empty_samples,
     working_dtype,
 )
 from tensorcrp._estimator import (
@@ -180,13 +179,11 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         return self.classes_[best.astype(int)]
 
     def _problem(self, X):
-        """Samples copied once, in the arrangement that makes contractions cheap."""
+        """The shared part of the problems of all classes."""
         shape = X.shape[1:]
         full = self.rank == "full" or self.rank >= prod(shape) // max(shape)
         X = X.reshape(len(X), -1) if full else X
-        dtype = working_dtype(X)
-        rows = empty_samples(len(X), X.shape[1:], dtype)
-        rows[...] = X
+        rows = X.astype(working_dtype(X), copy=False)
         rng = check_random_state(self.random_state)
         solver = LinearSVC(
             C=self.C,
@@ -197,7 +194,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
             random_state=rng.randint(2**31 - 1) if self.loss == "hinge" else 0,
         )
         rank = 1 if full else self.rank
-        return Problem(Samples.arrange(rows), rank, solver, self.max_iter, self.tol)
+        return Problem(Samples.of(rows), rank, solver, self.max_iter, self.tol)
 
     def _take(self, results):
         factors = [

@@ -128,7 +128,7 @@ class _Uncorrelated:
     """Rank-one projections found so far, and the features they give."""
 
     def __init__(self, between, within, reg):
-        self.rows = [Samples.arrange(rows) for rows in (between, within)]
+        self.rows = [Samples.of(rows) for rows in (between, within)]
         self.vectors, self.history = [], []
         self.scores = [np.empty((0, len(rows))) for rows in self.rows]
         nothing = [None] * (within.ndim - 1)
