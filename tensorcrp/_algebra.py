@@ -145,7 +145,7 @@ class Samples:
         """The samples as vectors, (n, P)."""
         return self.tensor.reshape(len(self), -1)
 
-    def _blocks(self, width=256):
+    def _blocks(self, width=128):
         """Entries of all samples, (n, at most `width`) at a time, in float64."""
         for start in range(0, self.flat.shape[1], width):
             yield self.flat[:, start : start + width].astype(float, copy=False)

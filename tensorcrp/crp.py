@@ -174,7 +174,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """Statistics -> solver -> fitted attributes."""
         with bounded_threads(scatter.root.nbytes, SMALL_PASSES):
             ((result, lam),) = self._path(scatter, [self.reg])
-            self._take(result, lam, scatter.classes)
+            classes = scatter.classes
+            del scatter  # the working copy makes room for the projections
+            self._take(result, lam, classes)
         unfinished = int((~result.converged).sum())
         if unfinished and self.tol > 0:
             warnings.warn(
