@@ -1,0 +1,32 @@
+"""Models in files, without pickle: save, load, ONNX.
+
+In: any estimator of the package. Out: a file of arrays with a JSON header, from which
+`load` makes the same estimator and in which nothing is code; or an ONNX graph of its
+transform. `tensorcrp.persistence.load` of a hostile file raises `ModelFormatError`.
+
+What can be saved
+    Every estimator of `tensorcrp` and `tensorcrp.baselines`, fitted, unfitted, or
+    between two batches of ``partial_fit``. Of a `TensorCRPCV` the classifier has to be
+    one of `JUDGES`, and a splitter as `cv` one of scikit-learn's usual ones.
+What cannot
+    Code: ``init`` as a function, a metric as a function, classes of others. `save`
+    says so before it writes.
+Other formats
+    ``skops.io`` saves the same estimators with any classifier of scikit-learn; the
+    types to trust when it loads are `SKOPS_TYPES`. Pickle works too, and executes
+    whatever is in the file.
+"""
+
+from tensorcrp.persistence._estimators import JUDGES, SKOPS_TYPES
+from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._model_file import load, save
+from tensorcrp.persistence._onnx import export_onnx
+
+__all__ = [
+    "JUDGES",
+    "SKOPS_TYPES",
+    "ModelFormatError",
+    "export_onnx",
+    "load",
+    "save",
+]

@@ -1,0 +1,64 @@
+"""JSON texts with bounds: in size, in depth, one value per key.
+
+In: ASCII text as bytes, from anywhere. Out: Python's plain values, or ModelFormatError;
+no recursion that the text controls.
+"""
+
+import json
+
+import numpy as np
+
+# Parsed values take up to fifty times the bytes of their text.
+LARGEST = 2**21
+DEEPEST = 64
+
+
+class ModelFormatError(ValueError):
+    """A file is not a sound model file, or a model does not fit into one."""
+
+
+def write_json(value):
+    """ASCII text of plain values, always the same for the same values."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def read_json(text):
+    """Plain values of a text (bytes or str) that nobody vouches for."""
+    text = text.encode() if isinstance(text, str) else text
+    if len(text) > LARGEST:
+        raise ModelFormatError(
+            f"a JSON text of {len(text)} bytes; at most {LARGEST} are read."
+        )
+    if not text.isascii() or depth(text) > DEEPEST:
+        raise ModelFormatError(
+            f"a JSON text is not ASCII, or deeper than {DEEPEST} levels."
+        )
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except ModelFormatError:
+        raise
+    except ValueError as error:  # also of numbers with thousands of digits
+        raise ModelFormatError(f"a text is not JSON: {error}.") from error
+
+
+def depth(text):
+    """Deepest nesting of brackets outside of strings, in one pass."""
+    # Pairs of backslashes first: what is left before a quote escapes it.
+    text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    codes = np.frombuffer(text, np.uint8)
+    outside = np.cumsum(codes == ord('"'), dtype=np.int32) % 2 == 0
+    opens = (codes == ord("[")) | (codes == ord("{"))
+    closes = (codes == ord("]")) | (codes == ord("}"))
+    steps = (opens & outside).astype(np.int8) - (closes & outside)
+    return int(np.cumsum(steps, dtype=np.int32).max(initial=0))
+
+
+def _unique(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFormatError("a JSON object has a key twice.")
+    return found
+
+
+def _refuse(name):
+    raise ModelFormatError(f"{name} is not a JSON number.")
