@@ -13,8 +13,11 @@ What cannot
     says so before it writes.
 Other formats
     ``skops.io`` saves the same estimators with any classifier of scikit-learn; the
-    types to trust when it loads are `SKOPS_TYPES`. Pickle works too, and executes
-    whatever is in the file.
+    types to trust when it loads are `SKOPS_TYPES`. The nearest neighbours of a
+    `TensorCRPCV` need two more, ``sklearn.neighbors._kd_tree.KDTree`` and
+    ``sklearn.metrics._dist_metrics.EuclideanDistance64``: trust those in your own files
+    only, since compiled code then works on a tree as the file describes it. Pickle
+    works too, and executes whatever is in the file.
 """
 
 from tensorcrp.persistence._estimators import JUDGES, SKOPS_TYPES
