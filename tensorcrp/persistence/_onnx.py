@@ -2,7 +2,7 @@
 
 In: a fitted transformer. Out: a file with a graph from ``X`` (batch, l_1, ..., l_N), or
 flattened as in `fit`, to ``features`` (batch, h), in float32: one matrix product, or
-one per mode for methods with a factor per mode, less the features of the mean.
+one per mode for methods with a factor per mode, and what a null sample gives.
 """
 
 import numpy as np
@@ -114,9 +114,11 @@ class _Graph:
             factor = self.constant(f"factor{mode}", factor)
             last = self.node("MatMul", [turned, factor])
         last = self.node("Flatten", [last], axis=1)
-        if estimator._centres:
-            offset = self.constant("offset", estimator._offset())
-            last = self.node("Sub", [last, offset])
+        if hasattr(estimator, "mean_"):
+            start = estimator.transform(np.zeros((1, *estimator.input_shape_)))
+            last = self.node(
+                "Add", [last, self.constant("start", np.asarray(start)[0])]
+            )
         return last
 
     def node(self, kind, inputs, output=None, **attributes):
