@@ -66,11 +66,6 @@ def pack(texts, arrays):
         }
     text = write_json(header).encode()
     text += b" " * (-len(text) % 8)  # so that the data are aligned
-    if len(text) > LARGEST:
-        raise ModelFormatError(
-            f"the model needs a header of {len(text)} bytes, and at most {LARGEST} "
-            "are read. Pass long parameters as arrays, not as lists of numbers."
-        )
     pieces = [len(text).to_bytes(8, "little"), text, *map(_bytes, arrays.values())]
     digest = hashlib.sha256()
     for piece in pieces:

@@ -8,8 +8,9 @@ import json
 
 import numpy as np
 
-# Parsed values take up to fifty times the bytes of their text.
-LARGEST = 2**21
+# Bytes and values of a text: parsed values take up to fifty times the bytes of their
+# text, and some microseconds each.
+LARGEST, MOST = 2**21, 2**17
 DEEPEST = 64
 
 
@@ -19,15 +20,23 @@ class ModelFormatError(ValueError):
 
 def write_json(value):
     """ASCII text of plain values, always the same for the same values."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    if len(text) > LARGEST - 8 or text.count(",") > MOST:
+        raise ModelFormatError(
+            f"the model needs a header of {len(text)} bytes and {text.count(',')} "
+            f"values, and at most {LARGEST} and {MOST} are read. Pass long parameters "
+            "as arrays, not as lists of numbers."
+        )
+    return text
 
 
 def read_json(text):
     """Plain values of a text (bytes or str) that nobody vouches for."""
     text = text.encode() if isinstance(text, str) else text
-    if len(text) > LARGEST:
+    if len(text) > LARGEST or text.count(b",") > MOST:
         raise ModelFormatError(
-            f"a JSON text of {len(text)} bytes; at most {LARGEST} are read."
+            f"a JSON text of {len(text)} bytes; at most {LARGEST} and {MOST} values "
+            "are read."
         )
     if not text.isascii() or depth(text) > DEEPEST:
         raise ModelFormatError(
