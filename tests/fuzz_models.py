@@ -21,6 +21,7 @@ import json
 import os
 import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,6 +37,7 @@ from tensorcrp import TensorCRP, TensorCRPCV, baselines
 from tensorcrp.persistence import ModelFormatError, load, save
 
 LIMIT_SECONDS, LIMIT_BYTES = 2.0, 200 * 2**20
+BATCH = 500
 HUGE = [0, 1, -1, 2**31, 2**32 - 1, 2**40, 2**53, 2**62, 2**63, 2**64, 10**30, 1.5]
 PATHS = ["../../etc/passwd", "/etc/passwd", "a/../b", "C:\\x", "x\0y", "", "." * 300]
 DTYPES = ["F64", "F32", "I64", "U8", "BOOL", "O", "object", "F128", "<f8", "", None, 7]
@@ -62,9 +64,9 @@ def seeds(folder):
         baselines.BilinearSVC(),
     ]
     contents = []
-    for model in models:
-        save(model, folder / "seed")
-        contents.append((folder / "seed").read_bytes())
+    for i, model in enumerate(models):
+        save(model, folder / f"seed-{i}")
+        contents.append((folder / f"seed-{i}").read_bytes())
     return contents, X
 
 
@@ -251,7 +253,9 @@ def nested_text(content, rng):
     piece = rng.choice(
         ["[],", '{"":1},', "1.5,", '{"tuple":[]},', "[" * 50 + "]" * 50 + ","]
     )
-    n = rng.choice([1000, 100_000, (2**21 - len(_dump(header))) // (len(piece) + 4)])
+    n = rng.choice(
+        [1000, 14_000, 40_000, (2**21 - len(_dump(header))) // (len(piece) + 4)]
+    )
     header["__metadata__"]["state"] = "[" + piece * max(n, 0) + "0]"
     return resigned(_dump(header), data)
 
@@ -297,6 +301,19 @@ MUTATIONS = [
 def _dump(header):
     """The header with the checksum first, where it belongs."""
     return json.dumps(header, separators=(",", ":")).encode()
+
+
+def make(folder, count, seed):
+    """Write `count` mutants into the folder."""
+    contents = [each.read_bytes() for each in sorted(Path(folder).glob("seed-*"))]
+    rng = random.Random(seed)
+    for i in range(count):
+        mutate = rng.choice(MUTATIONS)
+        content = mutate(rng.choice(contents), rng)
+        if rng.random() < 0.1:  # two at once
+            with suppress(Exception):  # some need a file that is still whole
+                content = rng.choice(MUTATIONS)(content, rng)
+        (Path(folder) / f"mutant-{i:05d}-{mutate.__name__}").write_bytes(content)
 
 
 # --- the canary -------------------------------------------------------------------
@@ -349,14 +366,6 @@ class Fuzzer:
         self.counts.clear()
         self.baseline = peak_bytes()
 
-    def mutant(self, rng):
-        mutate = rng.choice(MUTATIONS)
-        content = mutate(rng.choice(self.contents), rng)
-        if rng.random() < 0.1:  # two at once
-            with suppress(Exception):  # some need a file that is still whole
-                content = rng.choice(MUTATIONS)(content, rng)
-        return content, mutate.__name__
-
     def attempt(self, content, kind, path=None):
         """Load one file; a model that comes out has to work or refuse its input."""
         self.path.write_bytes(content)
@@ -392,13 +401,21 @@ class Fuzzer:
         except Exception as error:
             self.failures.append((kind, "unusable", repr(error)[:200]))
 
-    def run(self, count, seed, progress=False):
-        rng = random.Random(seed)
-        for i in range(count):
-            content, kind = self.mutant(rng)
-            self.attempt(content, kind, self.link if rng.random() < 0.05 else None)
-            if progress and (i + 1) % max(1, count // 20) == 0:
-                print(f"\r{i + 1}/{count}", end="", file=sys.stderr, flush=True)
+    def run(self, count, seed):
+        """Files that another process makes: its memory is not that of loading."""
+        batches = [min(BATCH, count - start) for start in range(0, count, BATCH)]
+        done = 0
+        for batch, size in enumerate(batches):
+            command = [sys.executable, __file__, "--make", str(self.folder)]
+            command += ["--count", str(size), "--seed", f"{seed}.{batch}"]
+            subprocess.run(command, check=True)
+            for each in sorted(self.folder.glob("mutant-*")):
+                kind = each.name.split("-")[2]
+                link = self.link if len(kind) % 2 and done % 10 == 0 else None
+                self.attempt(each.read_bytes(), kind, link)
+                each.unlink()
+                done += 1
+            print(f"\r{done}/{count}", end="", file=sys.stderr, flush=True)
         return self
 
     def report(self):
@@ -443,14 +460,17 @@ def guided(fuzzer):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", default="0")
     parser.add_argument("--atheris", action="store_true")
+    parser.add_argument("--make", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.make:
+        return make(arguments.make, arguments.count, arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         fuzzer = Fuzzer(folder)
         if arguments.atheris:
             guided(fuzzer)
-        text, good = fuzzer.run(arguments.count, arguments.seed, True).report()
+        text, good = fuzzer.run(arguments.count, arguments.seed).report()
     print("\n" + text)
     sys.exit(not good)
 

@@ -1,10 +1,14 @@
 """Bad input: one error that names the problem, the value and the repair.
 
 It comes before any work (no statistics, no solver) and leaves the estimator as it was,
-whether that was unfitted or fitted. Every line of the tables is one mistake of a user.
+whether that was unfitted or fitted. Every line of the tables is one mistake of a user,
+and every public estimator that can be given it answers with the same class of error
+and the same words.
 """
 
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import tensorcrp.crp
-from tensorcrp import ClassScatter, TensorCRP
+from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
 
 N, SHAPE, CLASSES = 20, (4, 3), 3
 
@@ -281,6 +285,119 @@ def test_fit_of_a_fitted_estimator(case, monkeypatch):
 def test_first_partial_fit(case, no_solver):
     model = clone(GOOD).set_params(**case.params)
     refused(model, lambda: case.call(model, "partial_fit"), case.error, case.words)
+
+
+# --- every public estimator, the same words ---------------------------------------
+
+ESTIMATORS = {
+    "TensorCRP": TensorCRP(),
+    "TensorCRPCV": TensorCRPCV(ranks=(2,), regs=(0.3,), cv=2),
+    **{name: getattr(baselines, name)() for name in baselines.__all__},
+}
+# Not the same mistake, or not the same repair: (parameter or case, who, why).
+OTHERWISE = [
+    ("n_components", "RidgeLDA UMLDA TwoDPCA", "the limit is another, no 'paper'"),
+    ("n_components", "TensorCRPCV", "numbers to try"),
+    ("between", "RidgeLDA", "its default comes first in the list"),
+    ("init", "TensorCRPCV", "compared with rank 2 of every fold, in the folds"),
+    ("sample_weight", "TensorCRPCV TensorLPP BilinearSVC", "no weights"),
+    ("one class", "TensorCRPCV", "folds are made first"),
+    ("every class one sample", "TensorCRPCV", "folds are made first"),
+    ("every class one sample", "BilinearSVC", "not a mistake for a margin"),
+    ("equal samples within classes", "BilinearSVC", "not a mistake for a margin"),
+    ("equal samples within classes", "MPCA TwoDPCA", "the means still vary"),
+    ("reg=0", "CMDA DGTDA HODA UMLDA MultilinearLDA TwoDLDA", "a floor of rounding"),
+    ("reg=0", "SelectiveLDA ParallelLDA TensorLPP", "a floor of rounding"),
+    ("reg=0", "RidgeLDA", "the same words without the default"),
+]
+NO_RATIO = "no ratio to make large. Pass two different samples"
+# Who has no reg_scale cannot be told to set it.
+OWN_REPAIR = {"every class one sample", "equal samples within classes"}
+
+
+def is_supervised(model):
+    return model.__sklearn_tags__().target_tags.required
+
+
+def can_be_given(name, case):
+    """Whether the mistake of a case can be made with an estimator."""
+    model = ESTIMATORS[name]
+    about = {*case.params, case.name, case.name.split(",")[0]}
+    if case.weight is not None:
+        about.add("sample_weight")
+    if any(what in about and name in who.split() for what, who, _ in OTHERWISE):
+        return False
+    labels = case.y is not Y and case.X is X
+    if (labels or (case.weight is not None and case.grows)) and not is_supervised(
+        model
+    ):
+        return False  # labels are not looked at
+    return set(case.params) <= set(model.get_params())
+
+
+def not_yet(name, case):
+    """TensorCRPCV checks all parameters of its TensorCRP but the sample shape."""
+    bad = name == "TensorCRPCV" and "positive integers" in case.words
+    reason = "TensorCRPCV._check_parameters does not call check_shape"
+    return [pytest.mark.xfail(strict=True, reason=reason)] if bad else []
+
+
+EVERYWHERE = [
+    pytest.param(name, i, id=f"{name}-{case.name}", marks=not_yet(name, case))
+    for i, case in enumerate(CASES)
+    for name in ESTIMATORS
+    if can_be_given(name, case)
+]
+
+
+def error_of(model, call):
+    """Type and words of an error, without the name of the class."""
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    return caught.type, str(caught.value).replace(type(model).__name__, "TensorCRP")
+
+
+def arguments(case):
+    given = [case.X, case.y]
+    return given if case.weight is None else [*given, case.weight]
+
+
+@cache
+def fitted_once(name):
+    return clone(ESTIMATORS[name]).fit(X, Y)
+
+
+@cache
+def reference_error(number):
+    case = CASES[number]
+    model = TensorCRP(**case.params)
+    return error_of(model, lambda: model.fit(*arguments(case)))
+
+
+@pytest.mark.parametrize(("name", "number"), EVERYWHERE)
+@pytest.mark.parametrize("fitted", [False, True], ids=["unfitted", "fitted"])
+def test_every_estimator_says_the_same(name, number, fitted):
+    case = CASES[number]
+    model = copy(fitted_once(name)) if fitted else clone(ESTIMATORS[name])
+    model.set_params(**case.params)
+    before = dict(vars(model))
+    got = error_of(model, lambda: model.fit(*arguments(case)))
+    wanted = reference_error(number)
+    assert got[0] is wanted[0]
+    if case.name in OWN_REPAIR and "reg_scale" not in model.get_params():
+        assert NO_RATIO in got[1]
+        assert got[1].split("so")[0] == wanted[1].split("so")[0]
+    else:
+        assert got[1] == wanted[1]
+    assert list(vars(model)) == list(before)
+    assert all(vars(model)[key] is value for key, value in before.items())
+
+
+def test_every_estimator_is_in_the_table_and_every_case_has_one():
+    assert {param.values[0] for param in EVERYWHERE} == set(ESTIMATORS)
+    assert {param.values[1] for param in EVERYWHERE} == set(range(len(CASES)))
+    each = {name: sum(p.values[0] == name for p in EVERYWHERE) for name in ESTIMATORS}
+    assert min(each.values()) >= 25, each
 
 
 # --- starts that only the solver asks for -----------------------------------------

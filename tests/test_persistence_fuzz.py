@@ -1,10 +1,13 @@
 """A short run of the fuzz harness, and a search by hypothesis for loads that fail."""
 
 import random
+import re
+import subprocess
 import sys
 
+import fuzz_models
 import pytest
-from fuzz_models import LIMIT_BYTES, MUTATIONS, Fuzzer, peak_bytes
+from fuzz_models import MUTATIONS, Fuzzer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_files import resigned, split_file
@@ -26,12 +29,22 @@ def test_every_mutation(mutate, fuzzer):
     assert not fuzzer.failures
 
 
-def test_a_short_run(fuzzer):
+def test_a_short_run_of_the_command():
     """Time is printed by the command; a test on a busy machine asserts none."""
-    fuzzer.run(120, seed=1)
-    text, _ = fuzzer.report()
-    assert "0 failures" in text and "canary: silent" in text, text
-    assert peak_bytes() - fuzzer.baseline <= LIMIT_BYTES
+    command = [sys.executable, fuzz_models.__file__, "--count", "200", "--seed", "test"]
+    out = subprocess.run(command, capture_output=True, text=True)
+    found = re.search(SUMMARY, out.stdout, re.S)
+    assert found, out.stdout + out.stderr
+    refused, loaded, megabytes = map(int, found.groups())
+    assert refused + loaded == 200
+    assert refused > 0 and loaded > 0
+    assert megabytes <= 200
+
+
+SUMMARY = r"""200 files: (\d+) refused, (\d+) loaded, 0 failures
+slowest .*
+peak memory above the baseline (\d+) MB
+canary: silent"""
 
 
 def test_sound_files_still_load(fuzzer):

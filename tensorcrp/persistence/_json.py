@@ -21,11 +21,11 @@ class ModelFormatError(ValueError):
 def write_json(value):
     """ASCII text of plain values, always the same for the same values."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    if len(text) > LARGEST - 8 or text.count(",") > MOST:
+    if len(text) > LARGEST - 8 or _values(text.encode()) > MOST:
         raise ModelFormatError(
-            f"the model needs a header of {len(text)} bytes and {text.count(',')} "
-            f"values, and at most {LARGEST} and {MOST} are read. Pass long parameters "
-            "as arrays, not as lists of numbers."
+            f"the model needs a header of {len(text)} bytes with {MOST} values or "
+            f"more, and at most {LARGEST} bytes are read. Pass long parameters as "
+            "arrays, not as lists of numbers."
         )
     return text
 
@@ -33,7 +33,7 @@ def write_json(value):
 def read_json(text):
     """Plain values of a text (bytes or str) that nobody vouches for."""
     text = text.encode() if isinstance(text, str) else text
-    if len(text) > LARGEST or text.count(b",") > MOST:
+    if len(text) > LARGEST or _values(text) > MOST:
         raise ModelFormatError(
             f"a JSON text of {len(text)} bytes; at most {LARGEST} and {MOST} values "
             "are read."
@@ -48,6 +48,11 @@ def read_json(text):
         raise
     except ValueError as error:  # also of numbers with thousands of digits
         raise ModelFormatError(f"a text is not JSON: {error}.") from error
+
+
+def _values(text):
+    """No fewer than the values of a text: each needs a comma or a bracket."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def depth(text):
