@@ -183,6 +183,7 @@ def ridge(scatter, reg, reg_scale="relative", nothing=None):
     if len(scatter.classes) < 2:
         raise TooFewSamples(ONE_CLASS.format(scatter.classes))
     trace = scatter.trace
+    check_range(scatter.largest, trace)
     if reg_scale == "relative" and trace == 0:
         raise TooFewSamples(nothing or NOTHING_WITHIN)
     if reg == 0 and _is_singular(scatter.root):
@@ -192,7 +193,21 @@ def ridge(scatter, reg, reg_scale="relative", nothing=None):
             "maximum. Set reg > 0, e.g. 0.3."
         )
     scale = trace / prod(scatter.shape) if reg_scale == "relative" else 1.0
+    if not reg < np.finfo(float).max / max(scale, 1.0):
+        raise ValueError(
+            f"reg={reg} times the mean square deviation, {scale:.1e}, is more than the "
+            "largest number. Lower reg."
+        )
     return float(reg * scale)
+
+
+def check_range(largest, total):
+    """Refuse deviations whose sum of squares is more or less than numbers can be."""
+    if not np.isfinite(total) or (total == 0 and largest > 0):
+        raise ValueError(
+            f"samples differ by up to {largest:.1e}, the square of which is beyond the "
+            "range of numbers. Divide X by a number of that size."
+        )
 
 
 def _is_singular(root):

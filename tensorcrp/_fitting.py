@@ -7,15 +7,19 @@ gives what one `fit` gives.
 """
 
 import warnings
+from math import prod
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from tensorcrp._algebra import working_dtype
 from tensorcrp._estimator import (
     UNLABELLED,
     TooFewSamples,
     all_or_nothing,
     check_integer,
     check_labels,
+    check_range,
     check_real,
     check_samples,
     check_shape,
@@ -52,7 +56,7 @@ class ScatterFit:
             if self._labelled:
                 self._check_labels(y, weight)
             self._check_sizes(y)
-            return self._solve_scatter(self._statistics(X, y, weight))
+            return self._solve_scatter(self._checked_statistics(X, y, weight))
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Take in a batch and fit to all batches so far.
@@ -81,7 +85,7 @@ class ScatterFit:
                 _warn_of_a_new_start(self)
                 forget(self)
             X, y, weight = self._check(X, y, sample_weight, reset=so_far is None)
-            batch = self._statistics(X, y, weight)
+            batch = self._checked_statistics(X, y, weight)
             # Some statistics are of vectors, depending on parameters that may change.
             if so_far is not None:
                 batch = so_far.reshape(batch.shape).merge(batch)
@@ -122,6 +126,19 @@ class ScatterFit:
     def _statistics(self, X, y, weight):
         y = [0] * len(X) if y is None else y
         return ClassScatter.from_samples(X, y, weight)
+
+    def _checked_statistics(self, X, y, weight):
+        """Statistics of numbers that are long enough for their scale and offset."""
+        scatter = self._statistics(X, y, weight)
+        check_range(scatter.largest, scatter.trace)
+        if self._offset_counts and working_dtype(X) == np.float32:
+            warn_of_an_offset(scatter)
+        return scatter
+
+    @property
+    def _offset_counts(self):
+        """Whether `transform` projects the mean of the samples along with them."""
+        return True
 
     def _check_labels(self, y, weight):
         check_labels(y, weight, nothing=NOTHING_WITHIN)
@@ -164,6 +181,19 @@ def warn_if_unfinished(estimator, result):
             f"max_iter={estimator.max_iter}; the features are usable. Raise max_iter "
             "or tol, or set tol=0 for a fixed number of sweeps.",
             ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_an_offset(scatter):
+    """Warn if float32 features would lose the deviations behind the means."""
+    deviation = np.sqrt(scatter.trace / (scatter.counts.sum() * prod(scatter.shape)))
+    offset = np.abs(scatter.means).max()
+    if offset > 1e4 * deviation > 0:
+        warnings.warn(
+            f"the means of X are up to {offset / deviation:.0e} times its deviations: "
+            "features in float32 lose digits to them. Pass X.astype(float), or "
+            "subtract one tensor from all samples, e.g. their mean.",
             stacklevel=5,
         )
 

@@ -3,8 +3,9 @@
 Small products make BLAS threads wait for each other, for far longer than the work takes
 when other processes keep the cores busy.
 
-The number of threads belongs to the whole process, so fits that overlap in
-several threads share one limit: the first in sets it, the last out gives it back.
+The number of BLAS threads belongs to the whole process, so fits that overlap in
+several threads share one limit: the first in sets it, the last out gives it back. That
+of OpenMP belongs to the calling thread, which sets it and gives it back by itself.
 """
 
 from contextlib import contextmanager
@@ -26,9 +27,14 @@ def bounded_threads(nbytes, small=SMALL):
         return
     limit = _limit()
     limit.enter()
+    own = [library.get_num_threads() for library in limit.openmp]
     try:
+        for library in limit.openmp:
+            library.set_num_threads(1)
         yield
     finally:
+        for library, number in zip(limit.openmp, own, strict=True):
+            library.set_num_threads(number)
         limit.leave()
 
 
@@ -40,7 +46,9 @@ def _limit():
 class _SharedLimit:
     def __init__(self):
         # BLAS, and OpenMP for scikit-learn's neighbours; looking is slow.
-        self.libraries = ThreadpoolController().lib_controllers
+        found = ThreadpoolController().lib_controllers
+        self.openmp = [each for each in found if each.user_api == "openmp"]
+        self.libraries = [each for each in found if each.user_api == "blas"]
         self.lock = Lock()
         self.inside = 0
         self.before = []

@@ -27,6 +27,7 @@ from tensorcrp._estimator import (
     check_integer,
     check_real,
     check_samples,
+    check_shape,
     check_tensor,
 )
 from tensorcrp._progress import progress
@@ -263,6 +264,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         for reg in self.regs:
             check_real("each of regs", reg)
         self._crp(self.ranks[0], None)._check_parameters()
+        if self.sample_shape is not None:
+            check_shape("sample_shape", self.sample_shape)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

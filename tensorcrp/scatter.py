@@ -13,6 +13,7 @@ Roots of two batches merge exactly. Nothing here knows projections.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -75,7 +76,7 @@ class ClassScatter:
         batches = _Batches(X, used, codes, weight[used])
         tall = len(used) > prod(X.shape[1:])
         with bounded_threads(8 * X.size):
-            means = batches.class_sums(len(classes)) / _as_column(counts, X.ndim)
+            means = batches.class_means(counts)
             root = batches.triangle(means) if tall else batches.centred(means)
         return cls(classes, counts, means, root)
 
@@ -84,16 +85,35 @@ class ClassScatter:
         """Shape of a sample."""
         return self.root.shape[1:]
 
+    @cached_property
+    def _spread(self):
+        """Sum of squares and largest magnitude of each entry of the root: (2, P).
+
+        Nought where all samples of a class are equal and differ from their mean by
+        rounding alone.
+        """
+        rows = self.root.reshape(len(self.root), -1)
+        squares, largest = np.zeros((2, rows.shape[1]))
+        step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
+        with np.errstate(over="ignore"):
+            for start in range(0, len(rows), step):
+                block = rows[start : start + step].astype(float)
+                largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
+                squares += np.square(block, out=block).sum(axis=0)
+        means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
+        varies = largest > 8 * np.finfo(float).eps * means
+        return np.where(varies, [squares, largest], 0.0)
+
     @property
     def trace(self):
         """Trace of the within-class scatter."""
-        entries = self.root.reshape(-1)
-        steps = range(0, len(entries), BLOCK_BYTES // 8)
-        blocks = (entries[i : i + BLOCK_BYTES // 8].astype(float) for i in steps)
-        trace = float(sum(block @ block for block in blocks))
-        # Equal samples differ from their mean by rounding alone.
-        size = self.counts @ (self.means**2).reshape(len(self.means), -1).sum(axis=1)
-        return 0.0 if trace <= (8 * np.finfo(float).eps) ** 2 * size else trace
+        with np.errstate(over="ignore"):
+            return float(self._spread[0].sum())
+
+    @property
+    def largest(self):
+        """Largest magnitude in the root."""
+        return float(self._spread[1].max())
 
     def between(self, weighting):
         """Rows of the numerator of J: (c, l_1, ..., l_N).
@@ -175,13 +195,19 @@ class _Batches:
     def _rows(self):
         return max(1, BLOCK_BYTES // (8 * prod(self.X.shape[1:])))
 
-    def class_sums(self, n_classes):
-        sums = np.zeros((n_classes, *self.X.shape[1:]))
+    def class_means(self, counts):
+        """Means (c, l_1, ..., l_N), by way of the deviations from the first sample.
+
+        Entries that never vary are exact so, and a large offset costs no digits.
+        """
+        first = self.X[self.used[0]].astype(float)
+        sums = np.zeros((len(counts), *first.shape))
         for part, block in self._blocks(self._rows()):
-            member = np.zeros((n_classes, len(block)))
+            block -= first
+            member = np.zeros((len(counts), len(block)))
             member[self.codes[part], np.arange(len(block))] = self.weight[part]
             sums += np.tensordot(member, block, axes=1)
-        return sums
+        return first + sums / _as_column(counts, sums.ndim)
 
     def _deviations(self, means, rows):
         for part, block in self._blocks(rows):

@@ -246,6 +246,8 @@ class _Starter:
 
     def _lda(self, found):
         w = self.directions.directions(found)
+        sizes = np.abs(w).max(axis=1, keepdims=True)  # of any scale, as the data are
+        w = w / np.where(sizes > 0, sizes, 1.0)
         factors = cp_truncate(w.reshape(-1, *self.shape), self.rank)
         lost = ~(np.linalg.norm(w, axis=1) > 0)  # nothing left to separate
         if lost.any():

@@ -335,15 +335,8 @@ def can_be_given(name, case):
     return set(case.params) <= set(model.get_params())
 
 
-def not_yet(name, case):
-    """TensorCRPCV checks all parameters of its TensorCRP but the sample shape."""
-    bad = name == "TensorCRPCV" and "positive integers" in case.words
-    reason = "TensorCRPCV._check_parameters does not call check_shape"
-    return [pytest.mark.xfail(strict=True, reason=reason)] if bad else []
-
-
 EVERYWHERE = [
-    pytest.param(name, i, id=f"{name}-{case.name}", marks=not_yet(name, case))
+    pytest.param(name, i, id=f"{name}-{case.name}")
     for i, case in enumerate(CASES)
     for name in ESTIMATORS
     if can_be_given(name, case)

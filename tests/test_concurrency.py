@@ -58,6 +58,7 @@ def outputs(model, samples):
 
 
 def blas_threads():
+    """Threads of every library, those of OpenMP being those of the calling thread."""
     return {d["filepath"]: d["num_threads"] for d in threadpoolctl.threadpool_info()}
 
 

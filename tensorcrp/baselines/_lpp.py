@@ -20,6 +20,7 @@ from tensorcrp._estimator import (
     check_choice,
     check_integer,
     check_labels,
+    check_range,
     check_samples,
 )
 from tensorcrp._fitting import NOTHING_WITHIN, check_common, forget
@@ -149,8 +150,11 @@ class TensorLPP(TuckerTransformer):
         degrees = np.zeros(len(X))
         for members, weights in graph:
             degrees[members] = weights.sum(axis=1)
-        mean = np.tensordot(degrees / degrees.sum(), X, axes=1)
+        mean = np.tensordot(degrees / degrees.sum(), X.astype(float, copy=False), 1)
         forms = Form(laplacian_rows(X, graph)), Form(degree_rows(X, degrees, mean))
+        for rows in (form.rows for form in forms):
+            with np.errstate(over="ignore"):
+                check_range(np.abs(rows).max(), np.vdot(rows, rows))
         if not forms[0].rows.any():
             raise TooFewSamples(NOTHING_WITHIN)
         start, rule = identity_start(X.shape[1:], sizes), smallest(self.reg)
@@ -222,7 +226,8 @@ def laplacian_rows(X, graph):
         least = len(members) * EPS * max(laplacian.max(), 1.0)
         root = cholesky(laplacian + least * np.eye(len(members)))
         # Deviations from any one tensor have the same differences, with less rounding.
-        part = X[members] - X[members].mean(axis=0)
+        part = X[members].astype(float)
+        part -= part.mean(axis=0)
         rows[members] = np.tensordot(root, part, axes=1)
     return rows
 

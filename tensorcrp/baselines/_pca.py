@@ -21,6 +21,7 @@ class _Unlabelled(ScatterFit, TuckerTransformer):
     """Principal components of all samples as one class; y is ignored."""
 
     _labelled = False
+    _offset_counts = False
 
     def _solve_scatter(self, scatter):
         between = scatter.between("samples")  # of one class: zeros

@@ -138,6 +138,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
             forget(self)
             X, y, _ = check_samples(self, X, y)
             check_labels(y, reg_scale="absolute")
+            _check_scale(X)
             self.classes_, codes = np.unique(y, return_inverse=True)
             positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
             targets = [np.where(codes == each, 1.0, -1.0) for each in positive]
@@ -236,3 +237,13 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _check_scale(X):
+    """Refuse entries whose fourth powers overflow: LIBLINEAR would not return."""
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    if largest > 1e75:
+        raise ValueError(
+            f"X has entries of {largest:.1e}, beyond the range of the SVM's solver. "
+            "Divide X by a number of that size."
+        )

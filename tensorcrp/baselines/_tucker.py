@@ -40,8 +40,9 @@ class TuckerTransformer(TensorTransformer):
         dtype = working_dtype(X)
         X = X.reshape(len(X), *self.sample_shape_).astype(dtype, copy=False)
         with bounded_threads(X.nbytes):
-            core = project(X, self.factors_).reshape(len(X), -1)
-        return core - self._offset().astype(dtype) if self._centres else core
+            if self._centres:  # before the product: a large mean would hide the rest
+                X = X - self.mean_.astype(dtype)
+            return project(X, self.factors_).reshape(len(X), -1)
 
     def inverse_transform(self, X):
         """Tensors of least norm that have the features.
@@ -67,9 +68,6 @@ class TuckerTransformer(TensorTransformer):
     @property
     def _centres(self):
         return hasattr(self, "mean_")
-
-    def _offset(self):
-        return project(self.mean_[None], self.factors_).ravel()
 
     @property
     def _sizes(self):

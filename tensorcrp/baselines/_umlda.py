@@ -124,6 +124,9 @@ class UMLDA(VectorTransformer):
             check_integer("n_components", self.n_components)
 
 
+EPS = np.finfo(float).eps
+
+
 class _Uncorrelated:
     """Rank-one projections found so far, and the features they give."""
 
@@ -132,9 +135,11 @@ class _Uncorrelated:
         self.vectors, self.history = [], []
         self.scores = [np.empty((0, len(rows))) for rows in self.rows]
         nothing = [None] * (within.ndim - 1)
+        scatters = [Form(within).scatter(m, nothing) for m in range(within.ndim - 1)]
+        # A ridge below rounding cannot be factored.
         self.ridges = [
-            reg * eigh(Form(within).scatter(m, nothing), eigvals_only=True)[-1]
-            for m in range(within.ndim - 1)
+            max(reg, len(scatter) * EPS) * eigh(scatter, eigvals_only=True)[-1]
+            for scatter in scatters
         ]
 
     def add(self, max_iter):
