@@ -692,7 +692,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from model_files import resigned
 from tensorcrp.persistence import ModelFormatError, load
 text = b'{{"__metadata__":{{"tensorcrp_sha256":"' + b"0" * 64 + b'","state":'
-text += b"[" * 10**6 + b"]" * 10**6 + b"}}}}"
+text += b"[" * 10**5 + b"]" * 10**5 + b"}}}}"
 open({str(path)!r}, "wb").write(resigned(text, b""))
 try:
     load({str(path)!r})
