@@ -1,0 +1,86 @@
+"""What the commands of this package share: options, and how they end.
+
+In: an argparse parser, a command that may be interrupted. Out: an exit code.
+"""
+
+import argparse
+import os
+import sys
+
+from tensorcrp.experiments._errors import BadRequest
+
+INTERRUPTED = 130  # as a shell reports Ctrl-C
+
+
+def add_common(parser):
+    """Options of every command that runs a plan."""
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the splits"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=whole_number(1),
+        default=cores(),
+        metavar="N",
+        help="processes (default: one per core)",
+    )
+
+
+def cores():
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def whole_number(least):
+    """Type of an option: an integer of at least `least`."""
+
+    def number(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"needs a whole number of at least {least}, got {text!r}"
+            )
+        return int(text)
+
+    return number
+
+
+def training_size(text):
+    """Type of an option: samples per class (3), or a share of all (0.8, 80%)."""
+    if text.isdecimal() and int(text) >= 2:
+        return int(text)
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            "needs a number of training samples per class of at least 2, or a share "
+            f"between 0 and 1 such as 0.8 or 80%, got {text!r}"
+        )
+    return share
+
+
+def guarded(command):
+    """Bad requests end with a usage error, Ctrl-C with 130 and where to go on."""
+
+    def run(args):
+        try:
+            return command(args)
+        except BadRequest as error:
+            args.error(str(error))
+        except KeyboardInterrupt:
+            print(f"\ninterrupted; {_resume(args.out)}", file=sys.stderr)
+            return INTERRUPTED
+
+    return run
+
+
+def _resume(folder):
+    if folder is None:
+        return "nothing was kept. With --out DIR, finished runs are, and can be resumed"
+    return (
+        f"finished runs are in {os.path.join(folder, 'rows.jsonl')}: the same command "
+        "resumes there"
+    )
