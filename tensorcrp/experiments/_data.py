@@ -7,6 +7,7 @@ checksum; training and test indices of a split.
 """
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -71,6 +72,20 @@ def check_data(names):
         if os.sep in name or Path(name).suffix:
             raise BadRequest(f"{name} does not exist; check the path.")
     check_names("data set", unknown, known_names())
+
+
+@contextmanager
+def data_folder(path):
+    """Look for data in this folder first, in this process and those it starts."""
+    before = os.environ.get(VARIABLE)
+    if path is not None:
+        os.environ[VARIABLE] = path
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 @lru_cache(maxsize=2)

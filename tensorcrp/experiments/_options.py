@@ -48,7 +48,7 @@ def whole_number(least):
 
 def training_size(text):
     """Type of an option: samples per class (3), or a share of all (0.8, 80%)."""
-    if text.isdecimal() and int(text) >= 2:
+    if text.isdecimal() and int(text) >= 3:
         return int(text)
     try:
         share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
@@ -56,7 +56,7 @@ def training_size(text):
         share = 0.0
     if not 0 < share < 1:
         raise argparse.ArgumentTypeError(
-            "needs a number of training samples per class of at least 2, or a share "
+            "needs a number of training samples per class of at least 3, or a share "
             f"between 0 and 1 such as 0.8 or 80%, got {text!r}"
         )
     return share

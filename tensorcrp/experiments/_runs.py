@@ -77,9 +77,12 @@ def execute(run):
             row["skipped"] = str(skip)
         except (ValueError, np.linalg.LinAlgError) as error:
             row["skipped"] = f"{type(error).__name__}: {error}"
-    unfinished = sum(issubclass(w.category, ConvergenceWarning) for w in caught)
+    unfinished = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     if unfinished:
-        row["unconverged"] = unfinished
+        row["unconverged"] = len(unfinished)
+    for warning in caught:
+        if warning not in unfinished:
+            warnings.warn(warning.message, stacklevel=2)
     row["seconds"] = round(perf_counter() - start, 3)
     return row
 

@@ -5,7 +5,6 @@ them. Out: rows in a folder (a second call goes on where the first was stopped),
 figures, a report, and with ``--page`` the page of the documentation.
 """
 
-import os
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +12,7 @@ from time import perf_counter
 from tensorcrp.experiments import _figures, _paper_tables
 from tensorcrp.experiments._compact import compact, expand
 from tensorcrp.experiments._convergence import STARTS
-from tensorcrp.experiments._data import VARIABLE, check_data
+from tensorcrp.experiments._data import VARIABLE, check_data, data_folder
 from tensorcrp.experiments._engine import run_all
 from tensorcrp.experiments._errors import check_names
 from tensorcrp.experiments._judges import JUDGES
@@ -56,11 +55,14 @@ def add_command(commands):
 @guarded
 def run(args):
     """Run the command; returns the exit code."""
+    with data_folder(args.data):
+        return _run(args)
+
+
+def _run(args):
     start = perf_counter()
     experiments = args.experiment or list(EXPERIMENTS)
     check_names("experiment", experiments, list(EXPERIMENTS))
-    if args.data is not None:
-        os.environ[VARIABLE] = args.data
     sets = {name for each in experiments for name in EXPERIMENTS[each][0]}
     check_names("data set of these experiments", args.only or [], sorted(sets))
     check_data([])

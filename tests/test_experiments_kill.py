@@ -1,0 +1,159 @@
+"""Experiments survive: SIGKILL at random moments, workers, Ctrl-C, several jobs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tensorcrp.experiments._data import load
+from tensorcrp.experiments._engine import run_all
+from tensorcrp.experiments._plans import compare_plan
+from tensorcrp.experiments._rows import Store, parse_rows, without_times
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+
+@pytest.fixture
+def plan(tmp_path, make_samples):
+    X, y = make_samples((3, 3), n=40, n_classes=2, seed=5)
+    path = tmp_path / "small.npz"
+    np.savez(path, X=X, y=y)
+    runs = compare_plan([str(path)], [3, 4, 50], 12, seed=0)
+    return [run for run in runs if run.method in ("raw", "MPCA", "TwoDPCA")]
+
+
+def timeless(rows):
+    return sorted(map(repr, map(without_times, rows)))
+
+
+@posix
+def test_killed_twenty_times_and_resumed_it_has_the_rows_of_one_run(plan, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    undisturbed = run_all(plan, Store(), shown=False)
+    context = get_context("forkserver")  # children start in no time
+    context.set_forkserver_preload(["tensorcrp.experiments._engine"])
+    rng, killed, seen = np.random.default_rng(0), 0, [0]
+    while killed < 20:
+        job = context.Process(target=_resume, args=(plan, path))
+        job.start()
+        _wait_for_growth(path, seen[-1], job, rng.uniform(0, 0.06))
+        os.kill(job.pid, signal.SIGKILL)
+        job.join()
+        killed += job.exitcode == -signal.SIGKILL
+        seen.append(len(path.read_bytes()) if path.exists() else 0)
+        if len(seen) > 60:
+            break
+    assert killed == 20
+    assert len(set(seen)) > 5  # the kills came while rows were being made
+    rows = run_all(plan, Store(path, report=lambda text: None), shown=False)
+    assert timeless(rows) == timeless(undisturbed)
+    in_file, damaged = parse_rows(path.read_text())
+    assert not damaged
+    assert timeless(in_file) == timeless(undisturbed)
+
+
+def _resume(plan, path):
+    run_all(plan, Store(path, report=lambda text: None), shown=False)
+
+
+def _wait_for_growth(path, size, job, more):
+    """Until the child has written something new, or for a second, and a bit more."""
+    until = time.monotonic() + 1
+    while job.is_alive() and time.monotonic() < until:
+        if path.exists() and path.stat().st_size > size:
+            break
+        time.sleep(0.001)
+    time.sleep(more)
+
+
+def test_two_processes_give_the_rows_of_one(plan, tmp_path):
+    some = plan[:15]
+    one = run_all(some, Store(), shown=False)
+    two = run_all(some, Store(tmp_path / "rows.jsonl"), jobs=2, shown=False)
+    assert [without_times(r) for r in one] == [without_times(r) for r in two]
+
+
+SCRIPT = """
+import sys
+from tensorcrp import cli
+if __name__ == "__main__":
+    sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def start(tmp_path, jobs):
+    """The command on the digits, long enough to be interrupted."""
+    script, out = tmp_path / "command.py", tmp_path / "out"
+    script.write_text(SCRIPT)
+    arguments = ["compare", "digits", "--repeats", "40", "--out", str(out)]
+    command = [sys.executable, str(script), *arguments, "--jobs", str(jobs)]
+    job = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    rows = out / "rows.jsonl"
+    while time.monotonic() < until and job.poll() is None:
+        if rows.exists() and rows.stat().st_size:
+            return job, rows
+        time.sleep(0.02)
+    job.kill()
+    raise AssertionError(job.communicate()[1])
+
+
+def children(pid):
+    """Processes whose parent is `pid`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:
+            continue
+        if int(text.rpartition(")")[2].split()[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def gone(pids, seconds=20):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if not any(_runs(pid) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _runs(pid):
+    try:
+        text = (Path("/proc") / str(pid) / "stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_parent(tmp_path, number):
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("needs /proc")
+    job, rows = start(tmp_path, jobs=2)
+    workers = children(job.pid)
+    assert len(workers) >= 2
+    os.kill(job.pid, number)
+    _, err = job.communicate(timeout=60)
+    assert gone(workers)
+    found, damaged = parse_rows(rows.read_text())
+    assert found and not damaged
+    if number == signal.SIGINT:
+        assert job.returncode == 130
+        assert "rows.jsonl" in err and "resumes" in err
+        assert "Traceback" not in err
+
+
+def test_data_are_loaded_once(plan):
+    load.cache_clear()
+    run_all(plan[:5], Store(), shown=False)
+    assert load.cache_info().misses == 1
