@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from tensorcrp.experiments._rows import TIMES
 
-DROPPED = {*TIMES, "checksum", "parameters", "tuned_on"}
+DROPPED = {*TIMES, "checksum", "parameters", "protocol"}
 
 
 def compact(rows):

@@ -22,7 +22,7 @@ VARIABLE = "TENSORCRP_DATA"
 MADE = {
     "digits": datasets.load_digits,
     "moving_shapes": lambda: datasets.make_moving_shapes(
-        30, frames=8, size=(16, 16), clutter=0.5, random_state=0
+        30, frames=8, size=(16, 16), random_state=0
     ),
     "multichannel": lambda: datasets.make_multichannel(random_state=0),
     "tensor_classes": lambda: datasets.make_tensor_classification(random_state=0),

@@ -17,6 +17,8 @@ from sklearn.svm import SVC
 JUDGES = ("1-NN", "SVM")
 COSTS = (1.0, 10.0, 100.0, 1000.0)
 FOLDS, MOST = 10, 500
+# Of LIBSVM's solver. Useless features with a large C would take millions.
+STEPS = 20_000
 # Checks of scikit-learn take longer than many small fits.
 TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
@@ -50,7 +52,9 @@ def tune_svm(features, y):
         outer = gram[np.ix_(test, train)]
         for i, C in enumerate(COSTS):
             with config_context(**TRUSTED):
-                svc = SVC(C=C, kernel="precomputed").fit(inner, labels[train])
+                svc = SVC(C=C, kernel="precomputed", max_iter=STEPS).fit(
+                    inner, labels[train]
+                )
                 right[i] += (svc.predict(outer) == labels[test]).sum()
     return Tuning(COSTS[int(np.argmax(right))], folds, len(ids))
 
@@ -58,7 +62,8 @@ def tune_svm(features, y):
 def svm(features, y, others, C):
     """Linear SVM on features in units of their root mean square norm."""
     unit = _unit(features)
-    svc = SVC(C=C, kernel="linear", cache_size=500).fit(features / unit, y)
+    svc = SVC(C=C, kernel="linear", cache_size=500, max_iter=STEPS)
+    svc.fit(features / unit, y)
     return svc.predict(others / unit)
 
 

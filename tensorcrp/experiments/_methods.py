@@ -105,7 +105,8 @@ def paper_methods():
         "2DLDA": _square(baselines.TwoDLDA, **lambdas),
         "S2DLDA": _square(baselines.SelectiveLDA, **lambdas),
         "P2DLDA": _square(baselines.ParallelLDA, **lambdas),
-        "T-LPP": _square(baselines.TensorLPP, **lambdas),
+        # Beyond its unit, the ridge leaves nothing of the graph.
+        "T-LPP": _square(baselines.TensorLPP, "reg", SHARES),
         "B-SVM": Method(_fit_bilinear, "C", COSTS, details="rank 2"),
         "CRP": _paper_crp("rank 2"),
     }

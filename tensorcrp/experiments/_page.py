@@ -28,17 +28,17 @@ cross-validation. What it leaves open, we set as follows.
   every method. **honest**: in every split the setting with the best three-fold
   cross-validation on the *training* samples (folds are used until 200 samples have
   been judged; of equal settings, the strongest ridge).
-- Rivals get what CRP gets: LDA the same seven lambdas; 2DLDA, S2DLDA, P2DLDA and T-LPP
-  seven ridges 10^-6 to 10^6 in units of a mean eigenvalue; B-SVM four values of C on
-  samples of unit root mean square norm. LDA has c - 1 features, all there are; methods
-  with a factor per mode have the smallest square number of at least (c - 1)^2
-  features, 2DPCA the multiple of the rows nearest to it.
+- Rivals get what CRP gets: LDA the same seven lambdas; 2DLDA, S2DLDA and P2DLDA seven
+  ridges 10^-6 to 10^6 in units of a mean eigenvalue, T-LPP those up to 1; B-SVM four
+  values of C on samples of unit root mean square norm. LDA has c - 1 features, all
+  there are; methods with a factor per mode have the smallest square number of at least
+  (c - 1)^2 features, 2DPCA the multiple of the rows nearest to it.
 - CRP starts from the cut ridge-LDA direction, the default of the library; the paper's
   start V = I is a column of its own.
 - The kernel of the SVM is linear (the paper mentions one parameter, C), the grid of C
   is 1, 10, 100, 1000 on features of unit root mean square norm, folds are fewer than
   ten where a class has fewer samples, and where there are more than 500 training
-  samples C is chosen on about 500 of them.
+  samples C is chosen on about 500 of them; its solver may take 20,000 steps.
 - Whole-number grey values are divided by the largest one.
 - ORL, UMIST and YaleB, the paper's two-class sets, come without its gender labels: they
   run as identity tasks, with 100 features ((c - 1)^2 would be 361 to 1521, the latter

@@ -151,13 +151,13 @@ def two_class(rows):
         for judge in JUDGES:
             table = side_by_side(rows, data, judge)
             lines += [[data, judge, *line] for line in table.body]
-    for data in IDENTITY_SETS:
+    for data in IDENTITY_SETS if lines else ():
         theirs = [paper_figure("two-class", None, None, data, m) for m in COLUMNS]
         words = [f"{data} (gender)", "not stated", "3 per class or 80 %", "published"]
         lines.append([*words, *map(_or_dash, theirs)])
     header = ["data", "classifier", "training", "selection", *COLUMNS]
     title = "Two classes, 25 features, accuracy in %"
-    return [Table(title, header, lines, "", best_in_lines(lines))]
+    return [Table(title, header, lines, "", best_in_lines(lines))] if lines else []
 
 
 def rank(rows):

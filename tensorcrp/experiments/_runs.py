@@ -23,6 +23,7 @@ from tensorcrp.experiments._methods import method
 from tensorcrp.experiments._rows import row_key
 
 CV_FOLDS, CV_ENOUGH = 3, 200
+PROTOCOL = 1  # to be raised when the same run would give another row
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Run:
             parameters = _convergence.describe(self.method)
         else:
             parameters = method(self.method).describe()
-        return {**asdict(self), "parameters": parameters}
+        return {**asdict(self), "parameters": parameters, "protocol": PROTOCOL}
 
     @property
     def key(self):
