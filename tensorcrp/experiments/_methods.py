@@ -21,7 +21,7 @@ from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.scatter import ClassScatter
 
 LAMBDAS = tuple(10.0**e for e in range(-6, 7, 2))  # the paper's
-REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # TensorCRPCV's, relative
+REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
 COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of BilinearSVC: small is the strong ridge
 
