@@ -62,7 +62,7 @@ def over_sizes(rows, data, judge, methods, selection="honest"):
     axes.set_xticks(range(len(sizes)), [size_words(size) for size in sizes])
     axes.set_ylabel(f"accuracy of {judge} in %")
     axes.set_title(f"{data} ({selection} selection)")
-    axes.legend(fontsize="x-small", ncols=2)
+    _legend(figure)
     return figure
 
 
@@ -79,7 +79,7 @@ def climbing(rows, start):
     axes.set_xlabel("sweeps over the modes (the paper: within ten)")
     axes.set_ylabel("objective, share of the last")
     axes.set_title(f"first projection, {start.removeprefix('objective, ')}")
-    axes.legend(fontsize="x-small", ncols=2)
+    _legend(figure)
     return figure
 
 
@@ -94,7 +94,7 @@ def over_ranks(rows, data_sets, ranks, judge):
     axes.set_xlabel("rank k")
     axes.set_ylabel(f"accuracy of {judge} in %")
     axes.set_title("3 per class (paper selection)")
-    axes.legend(fontsize="small")
+    _legend(figure)
     return figure
 
 
@@ -110,6 +110,11 @@ def image(figure, kind):
     else:
         figure.savefig(out, format=kind, dpi=150)
     return out.getvalue()
+
+
+def _legend(figure):
+    """Beside the axes, where it hides nothing."""
+    figure.legend(loc="outside right upper", fontsize="x-small")
 
 
 def _style(i):
