@@ -484,6 +484,11 @@ def test_honest_selection_never_looks_at_test_samples():
     assert score(rows, "SVM", "honest").mean == 57.0
 
 
+def test_weakest_ridge_selects_nothing():
+    rows = [judged(0, [50, 70], [1, 9]), judged(1, [30, 90], [1, 9])]
+    assert score(rows, "1-NN", "weakest").mean == 40.0
+
+
 def test_what_was_not_tuned_has_no_honest_score():
     rows = [judged(0, [50, 60], [1, 2])]
     del rows[0]["judges"]["SVM"]["cv_right"]
