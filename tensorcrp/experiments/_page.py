@@ -80,9 +80,9 @@ WORDS = {
 nine people to train, the others to test; windows of one person are never on both sides,
 nor in the choice of settings. Indian Pines: patches of one field overlap, so that all
 figures are optimistic alike.""",
-    "initialization": """The diagonals 0.5, 1 and 2 have to give one and the same solution,
-for the objective does not depend on the scale of a start: what differs between the
-paper's three columns cannot come from it.""",
+    "initialization": """The diagonals 0.5, 1 and 2 have to give one and the same
+solution, for the objective does not depend on the scale of a start: what differs
+between the paper's three columns cannot come from it.""",
 }
 
 
