@@ -3,7 +3,7 @@
 from tensorcrp.crp import TensorCRP
 from tensorcrp.scatter import ClassScatter
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["ClassScatter", "TensorCRP", "TensorCRPCV"]
 

@@ -46,7 +46,10 @@ RANK = {
     "__main__": 11,
 }
 LEAVES = [name for name, number in RANK.items() if number == 0]
-OPTIONAL = ("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch")
+OPTIONAL = (
+    *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
+    *("onnx", "onnxruntime", "skops", "kalelinear"),
+)
 DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
     "sklearn.exceptions, scipy.linalg, tensorly, tensorly.tenalg, tensorly.cp_tensor"

@@ -100,10 +100,7 @@ def test_one_model_saved_and_used_in_many_threads(tmp_path):
     [each for each in ESTIMATORS if "random_state" in each.get_params()],
     ids=str,
 )
-def test_fits_in_threads_give_the_serial_results(model, request):
-    if model.get_params().get("loss") == "hinge":
-        reason = "liblinear has one source of random numbers for all threads"
-        request.applymarker(pytest.mark.xfail(strict=False, reason=reason))
+def test_fits_in_threads_give_the_serial_results(model):
     seeds = range(THREADS)
 
     def fit(seed):

@@ -12,6 +12,7 @@ raise the objective by the tolerance of its solver is not taken.
 
 import warnings
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +26,8 @@ from tensorcrp._algebra import (
     whitening,
 )
 
+# The dual solver of LIBLINEAR has one source of random numbers for the whole process.
+_ONE_AT_A_TIME = Lock()
 LOSSES = {
     "squared_hinge": lambda margin: np.maximum(0.0, 1.0 - margin) ** 2,
     "hinge": lambda margin: np.maximum(0.0, 1.0 - margin),
@@ -98,7 +101,8 @@ class Problem:
     def _linear_svm(self, Z, targets):
         with warnings.catch_warnings():  # one warning of ours tells of the whole fit
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = self.solver.fit(Z, targets)
+            with _ONE_AT_A_TIME:
+                fitted = self.solver.fit(Z, targets)
         return fitted.coef_[0], float(fitted.intercept_[0])
 
 
