@@ -75,7 +75,7 @@ class ClassScatter:
         counts = np.bincount(codes, weight[used])
         batches = _Batches(X, used, codes, weight[used])
         tall = len(used) > prod(X.shape[1:])
-        with bounded_threads(8 * X.size):
+        with bounded_threads(0):  # blocks are small, however many there are
             means = batches.class_means(counts)
             root = batches.triangle(means) if tall else batches.centred(means)
         return cls(classes, counts, means, root)
@@ -158,7 +158,7 @@ class ClassScatter:
         if len(self.root) <= n_features:
             return self
         rows = self.root.reshape(len(self.root), n_features)
-        with bounded_threads(8 * rows.size):
+        with bounded_threads(0):
             triangle = _triangle(rows[i : i + ROWS] for i in range(0, len(rows), ROWS))
         return replace(self, root=triangle.reshape(-1, *self.shape))
 
