@@ -31,6 +31,7 @@ NULL = 1e-12
 # this number (OpenBLAS); fewer rows than LEAST_ROWS at a time are not worth a call.
 SMALL_PRODUCT = 10**6
 LEAST_ROWS = 8
+BLOCK = 2**18  # entries that are in cache together
 
 
 def working_dtype(X):
@@ -93,13 +94,16 @@ class Samples:
         s, n = self.split, len(self)
         gone = _khatri_rao(factors[s:] if left else factors[:s], factors)
         gone = gone.astype(self.tensor.dtype, copy=False)  # or the data were converted
+        _, L, R = self.tensor.shape
         if left:
-            product = _skinny(self.tensor.reshape(-1, self.tensor.shape[2]), gone)
-            product = product.reshape(n, -1, gone.shape[1]).transpose(2, 0, 1)
+            product = _skinny(self.tensor.reshape(-1, R), gone)
         else:
-            product = (gone.T @ self.tensor).transpose(1, 0, 2)
-        kept = self.shape[:s] if left else self.shape[s:]
-        return np.ascontiguousarray(product).reshape(-1, n, *kept)
+            product = np.empty((gone.shape[1], n, R), gone.dtype)
+            step = max(1, BLOCK // (L * R))
+            for start in range(0, n, step):
+                block = gone.T @ self.tensor[start : start + step]
+                product[:, start : start + step] = block.transpose(1, 0, 2)
+        return product.reshape(-1, n, *(self.shape[:s] if left else self.shape[s:]))
 
     def finish(self, product, factors, mode):
         """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""
@@ -152,13 +156,16 @@ class Samples:
 
 
 def _skinny(rows, matrix):
-    """``rows @ matrix`` for a matrix (R, K) of few columns: one pass over the rows."""
+    """``(rows @ matrix).T`` for a matrix (R, K) of few columns: one pass over the rows.
+
+    Columns come first in the result; each block is turned while it is in cache.
+    """
     step = SMALL_PRODUCT // matrix.size
     if step < LEAST_ROWS:
-        return rows @ matrix
-    product = np.empty((len(rows), matrix.shape[1]), rows.dtype)
+        return np.ascontiguousarray((rows @ matrix).T)
+    product = np.empty((matrix.shape[1], len(rows)), rows.dtype)
     for start in range(0, len(rows), step):
-        np.dot(rows[start : start + step], matrix, out=product[start : start + step])
+        product[:, start : start + step] = (rows[start : start + step] @ matrix).T
     return product
 
 
