@@ -1,6 +1,8 @@
 """The bench: its literal algorithm is the paper's, its figures are what they say."""
 
 import json
+from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import oracle
@@ -96,3 +98,12 @@ def test_bad_arguments_are_named(arguments, words, capsys):
         cli.main(arguments)
     assert stop.value.code == 2
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_page_has_the_rows_of_the_run():
+    docs = Path(__file__).parents[1] / "docs"
+    page = (docs / "performance.md").read_text()
+    content = json.loads((docs / "results" / "bench.json").read_text())
+    rows = [Row(**row) for row in content["rows"]]
+    for _, group in groupby(rows, key=lambda row: row.case):
+        assert table(list(group)).strip() in page
