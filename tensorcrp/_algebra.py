@@ -19,7 +19,7 @@ from math import prod
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dsfrk, dsyevr, dtpqrt
+from scipy.linalg.lapack import dsfrk, dsyevr
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
 
@@ -174,40 +174,6 @@ def _khatri_rao(some, factors):
     if not some:
         return np.ones((1, factors[0].shape[1]))
     return khatri_rao(some) if len(some) > 1 else some[0]
-
-
-def fold_rows(triangle, rows):
-    """Triangular root of ``R^T R + A^T A``, without forming either product.
-
-    Parameters
-    ----------
-    triangle : ndarray of shape (P, P), in Fortran order
-        R, upper triangular; overwritten.
-    rows : ndarray of shape (n, P)
-        A. It is folded in below the triangle (LAPACK's ``tpqrt``), whose zeros are
-        known: fewer operations than a QR decomposition of the stack, in larger steps.
-
-    Returns
-    -------
-    ndarray of shape (P, P), in Fortran order
-    """
-    triangle, _, _, info = dtpqrt(
-        0, min(64, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
-    )
-    if info:
-        raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")
-    return triangle
-
-
-def packed_diagonal(n):
-    """Where the diagonal of an n x n matrix stands in LAPACK's packed form: (n,).
-
-    The matrix is cut in two triangles that fill one rectangle, column by column.
-    """
-    half, step = n // 2, n + 2 - n % 2
-    return np.concatenate(
-        [half + 1 + step * np.arange(half), half + step * np.arange(n - half)]
-    )
 
 
 def gram_except(grams, mode):

@@ -18,7 +18,8 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import fold_rows, working_dtype
+from tensorcrp._algebra import working_dtype
+from tensorcrp._lapack import fold_rows
 from tensorcrp._threads import bounded_threads
 
 BLOCK_BYTES = 2**20  # samples are read in blocks of about 1 MB, which stay in cache

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp import _algebra as algebra
 from tensorcrp._algebra import Samples
+from tensorcrp._lapack import fold_rows, packed_diagonal
 from tensorcrp._threads import bounded_threads
 
 SHAPES = [
@@ -143,7 +144,7 @@ def test_packed_gram_is_one_triangle_of_the_inner_products(n):
     assert info == 0
     flat = X.reshape(n, -1)
     assert_allclose(np.triu(unpacked), np.triu(flat @ flat.T), **ROUNDING)
-    diagonal = packed[algebra.packed_diagonal(n)]
+    diagonal = packed[packed_diagonal(n)]
     assert_allclose(diagonal, (flat**2).sum(axis=1), **ROUNDING)
 
 
@@ -154,7 +155,7 @@ def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
     R = np.triu(rng.standard_normal((n_features, n_features)))
     A = rng.standard_normal((n, n_features))
     before = A.copy()
-    folded = algebra.fold_rows(np.array(R, order="F"), A)
+    folded = fold_rows(np.array(R, order="F"), A)
     assert_array_equal(A, before)
     assert_array_equal(folded, np.triu(folded))
     assert_allclose(folded.T @ folded, R.T @ R + A.T @ A, rtol=1e-12, atol=1e-11)

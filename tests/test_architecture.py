@@ -22,6 +22,7 @@ REPOSITORY = Path(__file__).parent.parent
 # each other: statistics (scatter) and optimisation (solver) meet in crp alone.
 RANK = {
     "_algebra": 0,
+    "_lapack": 0,
     "_progress": 0,
     "_threads": 0,
     "signals": 0,

@@ -1,0 +1,42 @@
+"""Matrices in LAPACK's triangular and packed forms.
+
+In: rows (n, P) to fold into a triangular root (P, P), or the size n of a symmetric
+matrix. Out: the new root; where the diagonal stands in the packed form.
+"""
+
+import numpy as np
+from scipy.linalg.lapack import dtpqrt
+
+
+def fold_rows(triangle, rows):
+    """Triangular root of ``R^T R + A^T A``, without forming either product.
+
+    Parameters
+    ----------
+    triangle : ndarray of shape (P, P), in Fortran order
+        R, upper triangular; overwritten.
+    rows : ndarray of shape (n, P)
+        A. It is folded in below the triangle (LAPACK's ``tpqrt``), whose zeros are
+        known: fewer operations than a QR decomposition of the stack, in larger steps.
+
+    Returns
+    -------
+    ndarray of shape (P, P), in Fortran order
+    """
+    triangle, _, _, info = dtpqrt(
+        0, min(64, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
+    )
+    if info:
+        raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")
+    return triangle
+
+
+def packed_diagonal(n):
+    """Where the diagonal of an n x n matrix stands in LAPACK's packed form: (n,).
+
+    The matrix is cut in two triangles that fill one rectangle, column by column.
+    """
+    half, step = n // 2, n + 2 - n % 2
+    return np.concatenate(
+        [half + 1 + step * np.arange(half), half + step * np.arange(n - half)]
+    )
