@@ -14,7 +14,7 @@ cache while all columns are multiplied with it.
 This module alone talks to tensorly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -26,12 +26,11 @@ from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `basel
 # Directions of a Gram matrix below this share of its largest eigenvalue are null:
 # dividing by their square root would turn rounding (1e-16) into more than 1e-10.
 NULL = 1e-12
-# Skinny products are bound by memory traffic. BLAS libraries multiply in place, without
-# copying the data into a packed form first, as long as the sizes multiply to at most
-# this number (OpenBLAS); fewer rows than LEAST_ROWS at a time are not worth a call.
-SMALL_PRODUCT = 10**6
-LEAST_ROWS = 8
-BLOCK = 2**18  # entries that are in cache together
+# Up to this many columns are multiplied one by one with a sample that is in cache:
+# matrix-vector products run at the speed of memory, skinny matrix products do not.
+# Samples of fewer entries are not worth a call each.
+FEW_COLUMNS, LARGE_SAMPLE = 3, 512
+BLOCK_BYTES = 2**20  # samples that are contracted before their products are put away
 
 
 def working_dtype(X):
@@ -93,17 +92,20 @@ class Samples:
         """
         s, n = self.split, len(self)
         gone = _khatri_rao(factors[s:] if left else factors[:s], factors)
-        gone = gone.astype(self.tensor.dtype, copy=False)  # or the data were converted
-        _, L, R = self.tensor.shape
-        if left:
-            product = _skinny(self.tensor.reshape(-1, R), gone)
-        else:
-            product = np.empty((gone.shape[1], n, R), gone.dtype)
-            step = max(1, BLOCK // (L * R))
-            for start in range(0, n, step):
-                block = gone.T @ self.tensor[start : start + step]
-                product[:, start : start + step] = block.transpose(1, 0, 2)
-        return product.reshape(-1, n, *(self.shape[:s] if left else self.shape[s:]))
+        dtype = self.tensor.dtype
+        vectors = np.ascontiguousarray(gone.T, dtype)  # or the data were converted
+        kept = self.shape[:s] if left else self.shape[s:]
+        product = np.empty((len(vectors), n, prod(kept)), dtype)
+        for part, block in self.blocks():
+            product[:, part] = _contracted(block, vectors, left).transpose(1, 0, 2)
+        return product.reshape(-1, n, *kept)
+
+    def blocks(self):
+        """Parts of the samples, read one after the other: slices, arrays (b, L, R)."""
+        step = max(1, BLOCK_BYTES // self.tensor[0].nbytes)
+        for start in range(0, len(self), step):
+            part = slice(start, min(start + step, len(self)))
+            yield part, self.tensor[part]
 
     def finish(self, product, factors, mode):
         """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""
@@ -118,6 +120,11 @@ class Samples:
             weights = _khatri_rao(before, factors).T.astype(Z.dtype, copy=False)
             Z = weights[:, None, None] @ Z.reshape(K, n, weights.shape[1], -1)
         return Z.reshape(K, n, -1)
+
+    def some(self, most):
+        """Evenly spaced samples, at most so many, as a view."""
+        step = -(-len(self) // most)
+        return self if step == 1 else replace(self, tensor=self.tensor[::step])
 
     def combine(self, weights):
         """Weighted sums of the samples: (B, n) -> (B, P)."""
@@ -155,18 +162,17 @@ class Samples:
             yield self.flat[:, start : start + width].astype(float, copy=False)
 
 
-def _skinny(rows, matrix):
-    """``(rows @ matrix).T`` for a matrix (R, K) of few columns: one pass over the rows.
-
-    Columns come first in the result; each block is turned while it is in cache.
-    """
-    step = SMALL_PRODUCT // matrix.size
-    if step < LEAST_ROWS:
-        return np.ascontiguousarray((rows @ matrix).T)
-    product = np.empty((matrix.shape[1], len(rows)), rows.dtype)
-    for start in range(0, len(rows), step):
-        product[:, start : start + step] = (rows[start : start + step] @ matrix).T
-    return product
+def _contracted(block, vectors, left):
+    """Samples (b, L, R) times vectors (K, R) or (K, L): (b, K, L) or (b, K, R)."""
+    one_by_one = len(vectors) <= FEW_COLUMNS and block[0].size >= LARGE_SAMPLE
+    if left and one_by_one:
+        return (block[:, None] @ vectors[:, :, None])[..., 0]
+    if left:
+        rows = block.reshape(-1, block.shape[2]) @ vectors.T
+        return rows.reshape(len(block), -1, len(vectors)).transpose(0, 2, 1)
+    if one_by_one:
+        return (vectors[:, None] @ block[:, None])[:, :, 0]
+    return vectors @ block
 
 
 def _khatri_rao(some, factors):

@@ -1,7 +1,7 @@
 """Block updates of all lanes: the inner loop of the solver.
 
-In: rows ``(n, l_1, ..., l_N)`` of numerator and denominator, arranged; factors
-``(B, l_m, k)`` of B lanes; earlier projections to deflate by.
+In: rows of numerator and denominator (`_rows`), factors ``(B, l_m, k)`` of B lanes,
+earlier projections to deflate by.
 Out: factors that maximise J one mode at a time (paper, equations 6 and 13).
 
 With every factor but ``U^(m)`` fixed, ``<X, W> = <Z, U^(m)>``: linear in the block, so
@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from tensorcrp._algebra import (
-    Samples,
-    gram_except,
-    top_eigenvector,
-    unit_columns,
-    whitening,
-)
+from tensorcrp._algebra import gram_except, top_eigenvector, unit_columns, whitening
+from tensorcrp._rows import View
 
 EPS = np.finfo(float).eps
 
@@ -29,8 +24,8 @@ EPS = np.finfo(float).eps
 class Problem:
     """Numerator and denominator rows, and the order in which modes are updated."""
 
-    between: Samples
-    within: Samples
+    between: object
+    within: object
     order_of_modes: object = None
 
     @property
@@ -39,25 +34,20 @@ class Problem:
 
     @property
     def shape(self):
-        return self.within.shape
+        return self.between.samples.shape
 
     @property
     def modes(self):
         given = self.order_of_modes
         return range(len(self.shape)) if given is None else given
 
+    def is_left(self, mode):
+        return self.between.samples.is_left(mode)
+
     @property
     def is_flat(self):
         """Order 1: the ridge-LDA start is the answer."""
         return len(self.shape) == 1
-
-    def features(self, rows, product, factors, mode, white):
-        """Rows contracted with all factors but one, in white coordinates: (B, d, n)."""
-        lanes, size, rank = factors[mode].shape
-        Z = rows.finish(product, _columns(factors), mode)
-        Z = Z.transpose(0, 2, 1).reshape(lanes, rank, -1)
-        Z = white.transpose(0, 2, 1) @ Z.astype(float, copy=False)
-        return Z.reshape(lanes, rank * size, -1)
 
 
 class Ascent:
@@ -72,8 +62,7 @@ class Ascent:
         self.factors = [unit_columns(factor) for factor in factors]
         self.weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
         self.objective, self.before = np.zeros(B), np.zeros(B)
-        self.scores = np.zeros((B, len(problem.within)))
-        self.scores_between = np.zeros((B, len(problem.between)))
+        self.scores = [rows.no_scores(B) for rows in problem.rows]
         self.history = [[] for _ in range(B)]
         self.n_iter = np.zeros(B, int)
         self.converged = np.zeros(B, bool)
@@ -101,26 +90,19 @@ class Ascent:
 
     def _accept(self):
         """Take the start as it is: at order 1 its first column is the projection."""
-        found = self.found
-        u = found.orthogonal(self.which, self.factors[0][:, :, 0])
-        white = np.ones((len(u), 1, 1))
-        t, s = (
-            rows.side_product(_columns([u[:, :, None]]), left=True).astype(float)
-            for rows in self.problem.rows
-        )
-        scores, scores_between = found.all_scores()
-        for lane, a in enumerate(self.which):
-            overlaps = found.vectors(a) @ u[lane]
-            t[lane] -= overlaps @ scores_between[a]
-            s[lane] -= overlaps @ scores[a]
-        self._keep(np.arange(len(u)), 0, u, white, t, s)
+        which, found = self.which, self.found
+        u = found.orthogonal(which, self.factors[0][:, :, 0])
+        overlaps = [found.vectors(a) @ each for a, each in zip(which, u, strict=True)]
+        blocks = [rows.projected(u, overlaps, which) for rows in self.problem.rows]
+        white = unit = np.ones((len(u), 1, 1))
+        self._keep(np.arange(len(u)), 0, u, white, blocks, unit[:, 0])
         self.n_iter[:], self.converged[:] = 1, True
 
     def _sweep(self, active):
         problem = self.problem
-        for left, modes in groupby(problem.modes, key=problem.within.is_left):
-            columns = _columns([factor[active] for factor in self.factors])
-            products = [rows.side_product(columns, left) for rows in problem.rows]
+        for left, modes in groupby(problem.modes, key=problem.is_left):
+            factors = [factor[active] for factor in self.factors]
+            products = [rows.begin(factors, left) for rows in problem.rows]
             for mode in modes:
                 self._update(active, mode, products)
 
@@ -132,31 +114,28 @@ class Ascent:
         grams = [factor.transpose(0, 2, 1) @ factor for factor in factors]
         gram = gram_except(grams, mode)
         white = whitening(gram)
-        D, Z = (
-            self.problem.features(rows, product, factors, mode, white)
-            for rows, product in zip(self.problem.rows, products, strict=True)
-        )
         which, found = self.which[active], self.found
-        if found.count:
-            H = found.overlaps(which, factors, mode, white)
-            D -= H @ found.scores_between[which, : found.count]
-            Z -= H @ found.scores[which, : found.count]
+        overlaps = found.overlaps(which, factors, mode, white)
+        view = View(factors, mode, white, overlaps, which)
+        blocks = [
+            rows.block(product, view)
+            for rows, product in zip(self.problem.rows, products, strict=True)
+        ]
+        lambdas = found.lambdas[which]
         if not self.n_iter[active].any() and mode == self.problem.modes[0]:
             # A good start is known by how little the first sweep adds to it.
             U = factors[mode] * self.weights[active][:, None] @ gram @ white
             u = U.transpose(0, 2, 1).reshape(len(U), -1)
-            ridges = found.lambdas[which] * (u**2).sum(axis=1)
-            self.before[active] = _ratio(*_scores(u, D, Z), ridges)
-        u = ridge_lda(D, Z, found.lambdas[which])
-        t, s = _scores(u, D, Z)
-        self._keep(active, mode, u, white, t, s)
+            self.before[active] = _ratio(blocks, u, lambdas * (u**2).sum(axis=1))
+        u = ridge_lda(blocks[0].Z, blocks[1].gram(), lambdas)
+        self._keep(active, mode, u, white, blocks, u)
 
-    def _keep(self, active, mode, u, white, t, s):
+    def _keep(self, active, mode, u, white, blocks, coordinates):
         """Take the new factor of each lane unless rounding made J smaller.
 
         The block update is exact, so only nearly collinear columns can do that.
         """
-        J = _ratio(t, s, self.found.lambdas[self.which[active]])
+        J = _ratio(blocks, coordinates, self.found.lambdas[self.which[active]])
         better = J >= self.objective[active]
         lanes = active[better]
         U = u.reshape(len(u), white.shape[2], -1).transpose(0, 2, 1)[better]
@@ -171,36 +150,34 @@ class Ascent:
         self.factors[mode][lanes] = unit_columns(U)
         self.weights[lanes] = np.linalg.norm(U, axis=1)
         self.objective[lanes] = J[better]
-        self.scores[lanes], self.scores_between[lanes] = s[better], t[better]
+        for scores, block in zip(self.scores, blocks, strict=True):
+            scores[lanes] = block.scores(coordinates)[better]
         for lane in active:
             self.history[lane].append(self.objective[lane])
 
 
-def _scores(u, D, Z):
-    """What a block (B, d) makes of the rows (B, d, c) and (B, d, n)."""
-    return [(u[:, None] @ rows)[:, 0] for rows in (D, Z)]
+def _ratio(blocks, u, ridges):
+    """J of each lane: blocks of both kinds of rows, u (B, d), lambda ||W||_F^2 (B,)."""
+    numerator, denominator = (block.energy(u) for block in blocks)
+    denominator = denominator + ridges
+    return numerator / np.where(denominator > 0, denominator, np.inf)
 
 
-def _ratio(t, s, ridges):
-    """J of each lane from its scores t (B, c), s (B, n) and lambda ||W||_F^2."""
-    denominator = (s**2).sum(axis=1) + ridges
-    return (t**2).sum(axis=1) / np.where(denominator > 0, denominator, np.inf)
-
-
-def ridge_lda(D, Z, lambdas):
-    """Unit maximisers of ``||D^T u||^2 / (||Z^T u||^2 + lambda ||u||^2)``.
+def ridge_lda(D, grams, lambdas):
+    """Unit maximisers of ``||D^T u||^2 / (u^T G u + lambda ||u||^2)``.
 
     Parameters
     ----------
     D : ndarray of shape (B, d, c)
-    Z : ndarray of shape (B, d, n)
+    grams : ndarray of shape (B, d, d)
+        G, overwritten.
     lambdas : ndarray of shape (B,)
 
     Returns
     -------
     ndarray of shape (B, d)
     """
-    lanes = zip(D, Z, lambdas, strict=True)
+    lanes = zip(D, grams, lambdas, strict=True)
     u = np.stack([_direction(*lane) for lane in lanes])
     norms = np.linalg.norm(u, axis=1, keepdims=True)
     # Nothing left to separate: any direction is as good. The last white coordinate
@@ -209,44 +186,20 @@ def ridge_lda(D, Z, lambdas):
     return u / np.where(norms > 0, norms, 1.0)
 
 
-def _direction(D, Z, lam):
-    """Top generalised eigenvector of ``D D^T`` and ``N = Z Z^T + lambda I``: (d,)."""
-    d, n = Z.shape
-    gram = Z @ Z.T if d <= n else Z.T @ Z
-    # A ridge below rounding cannot be factored.
-    lam = max(lam, 4 * EPS * np.trace(gram))
-    gram.flat[:: len(gram) + 1] += lam
-    L = _cholesky(gram)
-    return _primal(D, L) if d <= n else _dual(D, Z, L, lam)
+def _direction(D, gram, lam):
+    """Top generalised eigenvector of ``D D^T`` and ``N = gram + lambda I``: (d,).
 
-
-def _primal(D, L):
-    """``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``; N = L L^T.
-
-    By the smaller of the two Gram matrices: the numerator has few columns, or the
-    block few entries.
+    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``, ``N = L L^T``; by
+    the smaller of two Gram matrices: the numerator has few columns, or the block few
+    entries.
     """
+    # A ridge below rounding cannot be factored.
+    gram.flat[:: len(gram) + 1] += max(lam, 4 * EPS * np.trace(gram))
+    L, info = dpotrf(gram, lower=1)
+    if info:
+        raise np.linalg.LinAlgError(f"a scatter of size {len(gram)} is not positive")
     M, _ = dtrtrs(L, D, lower=1)
     few = M.shape[1] < M.shape[0]
     a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
     u, _ = dtrtrs(L, a, lower=1, trans=1)
     return u
-
-
-def _dual(D, Z, L, lam):
-    """The same from ``Z^T Z + lambda I = L L^T`` where there are fewer rows: (d,)."""
-    inside, _ = dpotrs(L, Z.T @ D, lower=1)
-    V = (D - Z @ inside) / lam
-    return V @ top_eigenvector(D.T @ V)
-
-
-def _cholesky(matrix):
-    L, info = dpotrf(matrix, lower=1)
-    if info:
-        raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
-    return L
-
-
-def _columns(factors):
-    """Factors (B, l_m, k) as matrices (l_m, B k): lanes are more columns."""
-    return [f.transpose(1, 0, 2).reshape(f.shape[1], -1) for f in factors]

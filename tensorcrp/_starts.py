@@ -15,6 +15,7 @@ from scipy.linalg.lapack import dpftrf, dpftrs, dposv, dpotrf, dpotrs
 
 from tensorcrp._algebra import top_eigenvector
 from tensorcrp._lapack import packed_diagonal
+from tensorcrp._rows import START_ROWS
 
 EPS = np.finfo(float).eps
 
@@ -52,16 +53,18 @@ def ridge_directions(between, within, lambdas, share=0.0):
 
     Parameters
     ----------
-    between, within : Samples
+    between, within : Rows
         c and n rows; the numerator and the denominator of J.
     lambdas : ndarray of shape (A,)
     share : float
         Least ridge, in mean squares of the within rows. Rounding is divided by the
         ridge; a start may do with a larger one.
     """
-    vectors = len(within.shape) == 1 and len(within) >= within.shape[0]
-    kind = PrimalDirections if vectors else DualDirections
-    return kind(between, within, lambdas, share)
+    vectors = len(within.samples.shape) == 1
+    tall = vectors and len(within.samples) >= within.samples.shape[0]
+    if tall:
+        return PrimalDirections(between.samples, within.samples, lambdas, share)
+    return DualDirections(between, within, lambdas, share, exact=vectors)
 
 
 class PrimalDirections:
@@ -116,19 +119,23 @@ class DualDirections:
 
     M is factored once. Deflating by unit tensors with scores S (p, n) of the rows
     leaves ``M - S^T S``, whose inverse needs one matrix of size p (Woodbury), and the
-    data are read once for a direction.
+    data are read once for a direction. Unless it has to be `exact`, it is that of
+    evenly spaced rows, which stand for a share of the scatter, and of lambda.
     """
 
-    def __init__(self, between, within, lambdas, share):
-        self.between, self.within = between, within
-        n = len(within)
-        gram, diagonal = within.packed_gram(), packed_diagonal(n)
+    def __init__(self, between, within, lambdas, share, exact):
+        self.rows, self.most = (between, within), (None if exact else START_ROWS)
+        self.between = between.samples
+        self.within, part = within.start(self.most)
+        n = len(self.within)
+        gram, diagonal = self.within.packed_gram(), packed_diagonal(n)
         # A ridge below rounding cannot be factored.
         least = max(n * EPS, share / n) * gram[diagonal].sum()
-        *others, last = np.maximum(lambdas, least)
+        *others, last = np.maximum(np.multiply(lambdas, part), least)
         self.chol = [_factored(n, gram.copy(), diagonal, lam) for lam in others]
         self.chol.append(_factored(n, gram, diagonal, last))
-        self.cross, self.inner = within.gram(between), between.gram(between)
+        self.cross = self.within.gram(self.between)
+        self.inner = self.between.gram(self.between)
         self.solved = [_solved(n, chol, self.cross) for chol in self.chol]
         self.solved_scores = [np.empty((0, n)) for _ in lambdas]
 
@@ -139,7 +146,7 @@ class DualDirections:
         -------
         ndarray of shape (A, P), null where nothing is left to separate.
         """
-        S, T = found.all_scores()
+        S, T = self._scores()
         both = [self._dual(a, S[a], T[a]) for a in range(len(self.chol))]
         top, dual = (np.stack(each) for each in zip(*both, strict=True))
         w = self.between.combine(top) - self.within.combine(dual)
@@ -148,6 +155,11 @@ class DualDirections:
             shift = T @ top[:, :, None] - S @ dual[:, :, None]
             w = w - found.weighted_sum(shift)
         return w
+
+    def _scores(self):
+        """Scores so far of the within and between rows: (A, p, n) and (A, p, c)."""
+        between, within = self.rows
+        return within.start_scores(self.most), between.so_far()
 
     def _dual(self, a, S, T):
         """Weights of the between (c,) and within rows (n,) in the direction."""
@@ -164,7 +176,7 @@ class DualDirections:
 
     def deflate(self, found):
         """Follow the newest projections."""
-        for a, s in enumerate(found.scores[:, found.count - 1]):
+        for a, s in enumerate(self._scores()[0][:, -1]):
             solved = _solved(len(s), self.chol[a], s[:, None]).T
             self.solved_scores[a] = np.vstack([self.solved_scores[a], solved])
 

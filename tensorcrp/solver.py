@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorcrp._algebra import Samples, cp_sum, cp_truncate
+from tensorcrp._algebra import cp_sum, cp_truncate
 from tensorcrp._ascent import Ascent, Problem
+from tensorcrp._rows import as_rows
 from tensorcrp._starts import STARTS, ridge_directions
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
@@ -71,7 +72,8 @@ def solve(
     ----------
     between : ndarray of shape (c, l_1, ..., l_N)
     within : ndarray of shape (n, l_1, ..., l_N)
-        Not copied if it is in C order, never changed.
+        Not copied if it is in C order, never changed. Or rows that are elsewhere: an
+        object with ``nbytes`` and ``rows(A, h)``, which returns what `_rows.Rows` is.
     lambdas : sequence of A floats
     rank, n_components : int
         At order 1 the rank is 1 whatever is asked for.
@@ -96,12 +98,13 @@ def solve(
     -------
     list of A `Result`
     """
-    problem = Problem(Samples.of(between), Samples.of(within), modes)
     lambdas = np.asarray(lambdas, float)
+    rows = (as_rows(each, len(lambdas), n_components) for each in (between, within))
+    problem = Problem(*rows, modes)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
         rank, init, n_init = 1, "identity", 1
-    with bounded_threads(problem.within.tensor.nbytes, SMALL_PASSES):
-        found = _Found(problem, lambdas, n_components, rank)
+    with bounded_threads(within.nbytes, SMALL_PASSES):
+        found = _Found(problem.shape, lambdas, n_components, rank)
         starter = _Starter(problem, lambdas, rank, init, n_init, rng)
         which = np.repeat(np.arange(len(lambdas)), n_init)  # lane -> lambda
         for p in range(n_components):
@@ -109,6 +112,8 @@ def solve(
             ascent.climb(max_iter, tol)
             winners = _best_lane(ascent.objective, len(lambdas))
             found.add(ascent, winners)
+            for each, scores in zip(problem.rows, ascent.scores, strict=True):
+                each.keep(scores[winners])
             starter.deflate(found)
             if callback is not None:
                 callback(p, ascent.objective[winners], ascent.n_iter[winners])
@@ -116,15 +121,13 @@ def solve(
 
 
 class _Found:
-    """Projections found so far, one sequence per lambda, and what deflation needs."""
+    """Projections found so far, one sequence per lambda."""
 
-    def __init__(self, problem, lambdas, n_components, rank):
+    def __init__(self, shape, lambdas, n_components, rank):
         A, h = len(lambdas), n_components
         self.lambdas = lambdas
         self.count = 0
-        self.factors = [np.zeros((A, h, size, rank)) for size in problem.shape]
-        self.scores = np.zeros((A, h, len(problem.within)))
-        self.scores_between = np.zeros((A, h, len(problem.between)))
+        self.factors = [np.zeros((A, h, size, rank)) for size in shape]
         self.history = [[] for _ in range(A)]
         self.n_iter = np.zeros((A, h), int)
         self.converged = np.zeros((A, h), bool)
@@ -165,10 +168,6 @@ class _Found:
         """Projections (p, P) for one lambda at order 1, a view."""
         return self.factors[0][a, : self.count, :, 0]
 
-    def all_scores(self):
-        """Scores of the within and between rows so far: (A, p, n) and (A, p, c)."""
-        return self.scores[:, : self.count], self.scores_between[:, : self.count]
-
     def newest(self):
         """The last projection of every lambda at order 1: (A, P)."""
         return self.factors[0][:, self.count - 1, :, 0]
@@ -185,8 +184,6 @@ class _Found:
         for kept, factor in zip(self.factors, ascent.factors, strict=True):
             kept[:, p] = factor[winners]
         self.factors[0][:, p] *= ascent.weights[winners][:, None]
-        self.scores[:, p] = ascent.scores[winners]
-        self.scores_between[:, p] = ascent.scores_between[winners]
         self.n_iter[:, p] = ascent.n_iter[winners]
         self.converged[:, p] = ascent.converged[winners]
         for history, lane in zip(self.history, winners, strict=True):

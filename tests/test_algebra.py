@@ -69,9 +69,14 @@ def tucker_ranks(dense):
 
 @shapes
 @ranks
-@pytest.mark.parametrize("small", [0, 100, 10**6])
-def test_contraction_is_multi_mode_dot_for_every_mode(shape, rank, small, monkeypatch):
-    monkeypatch.setattr(algebra, "SMALL_PRODUCT", small)  # at once, in blocks, in one
+@pytest.mark.parametrize("block_bytes", [1, 200, 10**6])
+@pytest.mark.parametrize("few", [0, 2, 9])
+def test_contraction_is_multi_mode_dot_for_every_mode(
+    shape, rank, block_bytes, few, monkeypatch
+):
+    monkeypatch.setattr(algebra, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(algebra, "FEW_COLUMNS", few)  # column by column up to there
+    monkeypatch.setattr(algebra, "LARGE_SAMPLE", 1)
     X, factors = random_samples(shape), random_factors(shape, rank)
     samples = Samples.of(X)
     for mode in range(len(shape)):
