@@ -61,7 +61,7 @@ class Ascent:
         self.problem, self.found, self.which = problem, found, which
         self.factors = [unit_columns(factor) for factor in factors]
         self.weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
-        self.objective, self.before = np.zeros(B), np.zeros(B)
+        self.objective, self.begun = np.zeros(B), np.zeros(B)
         self.scores = [rows.no_scores(B) for rows in problem.rows]
         self.history = [[] for _ in range(B)]
         self.n_iter = np.zeros(B, int)
@@ -75,18 +75,24 @@ class Ascent:
             self._run(max_iter, tol)
 
     def _run(self, max_iter, tol):
-        """Sweep over the modes until J grows by at most the share `tol`."""
+        """Sweep over the modes until a sweep's worth of updates adds a share `tol`."""
         active = np.arange(len(self.which))
         for _ in range(max_iter):
-            self._sweep(active)
             self.n_iter[active] += 1
-            gain = self.objective[active] - self.before[active]
-            done = (gain <= tol * self.objective[active]) & (tol > 0)
-            self.before[active] = self.objective[active]
-            self.converged[active[done]] = True
-            active = active[~done]
-            if not len(active):
-                break
+            for left, modes in groupby(self.problem.modes, key=self.problem.is_left):
+                self._update_side(active, left, modes)
+                active = active[~self._done(active, tol)]
+                if not len(active):
+                    return
+
+    def _done(self, active, tol):
+        """Which lanes gained at most the share `tol` in their last N block updates."""
+        N, done = len(self.factors), np.zeros(len(active), bool)
+        for i, lane in enumerate(active):
+            J = [self.begun[lane], *self.history[lane]]
+            done[i] = 0 < tol and len(J) > N and J[-1] - J[-1 - N] <= tol * J[-1]
+        self.converged[active] = done
+        return done
 
     def _accept(self):
         """Take the start as it is: at order 1 its first column is the projection."""
@@ -98,13 +104,12 @@ class Ascent:
         self._keep(np.arange(len(u)), 0, u, white, blocks, unit[:, 0])
         self.n_iter[:], self.converged[:] = 1, True
 
-    def _sweep(self, active):
-        problem = self.problem
-        for left, modes in groupby(problem.modes, key=problem.is_left):
-            factors = [factor[active] for factor in self.factors]
-            products = [rows.begin(factors, left) for rows in problem.rows]
-            for mode in modes:
-                self._update(active, mode, products)
+    def _update_side(self, active, left, modes):
+        """Update the modes of one side: the data are read once."""
+        factors = [factor[active] for factor in self.factors]
+        products = [rows.begin(factors, left) for rows in self.problem.rows]
+        for mode in modes:
+            self._update(active, mode, products)
 
     def _update(self, active, mode, products):
         """One exact block update of every active lane: a small ridge LDA."""
@@ -122,11 +127,11 @@ class Ascent:
             for rows, product in zip(self.problem.rows, products, strict=True)
         ]
         lambdas = found.lambdas[which]
-        if not self.n_iter[active].any() and mode == self.problem.modes[0]:
+        if not self.history[active[0]]:
             # A good start is known by how little the first sweep adds to it.
             U = factors[mode] * self.weights[active][:, None] @ gram @ white
             u = U.transpose(0, 2, 1).reshape(len(U), -1)
-            self.before[active] = _ratio(blocks, u, lambdas * (u**2).sum(axis=1))
+            self.begun[active] = _ratio(blocks, u, lambdas * (u**2).sum(axis=1))
         u = ridge_lda(blocks[0].Z, blocks[1].gram(), lambdas)
         self._keep(active, mode, u, white, blocks, u)
 

@@ -172,9 +172,35 @@ def test_a_lane_that_is_done_keeps_its_result(make_samples):
     early, late = solve(*rows, [1e5, 1e-3], max_iter=200, **kwargs)
     assert early.n_iter[0] < late.n_iter[0]
     assert early.converged.all() and late.converged.all()
-    short = kwargs | {"tol": 0, "max_iter": int(early.n_iter[0])}
-    (same,) = solve(*rows, [1e5], **short)
-    assert_allclose(dense(early), dense(same), **EXACT)
+    (alone,) = solve(*rows, [1e5], max_iter=200, **kwargs)
+    assert_allclose(dense(early), dense(alone), **EXACT)
+    (longer,) = solve(*rows, [1e5], **(kwargs | {"tol": 0, "max_iter": 200}))
+    updates = len(early.objective[0])
+    assert_allclose(early.objective[0], longer.objective[0][:updates], **EXACT)
+
+
+@pytest.mark.parametrize("tol", [0.3, 0.1, 1e-2, 1e-4])
+def test_it_stops_when_the_last_sweep_of_updates_added_little(make_samples, tol):
+    """Whole sweeps or not: what counts are the last N block updates."""
+    rows, N = rows_of(*make_samples((4, 3, 3, 2), 60, n_classes=6)), 4
+    (result,) = solve(
+        *rows, [0.1], rank=2, n_components=4, init="identity", max_iter=500, tol=tol
+    )
+    (longer,) = solve(
+        *rows, [0.1], rank=2, n_components=1, init="identity", max_iter=99, tol=0
+    )
+    assert_allclose(
+        result.objective[0], longer.objective[0][: len(result.objective[0])], **EXACT
+    )
+    assert result.converged.all()
+    for J in result.objective:
+        # Two modes on each side: looked at after every second update.
+        share = {
+            u: (J[u - 1] - J[u - 1 - N]) / J[u - 1] for u in range(6, len(J) + 1, 2)
+        }
+        assert len(J) % 2 == 0 and len(J) >= N
+        assert [u for u, gain in share.items() if gain <= tol] in ([len(J)], [])
+        assert len(J) == N or share[len(J)] <= tol
 
 
 def test_history_counts_the_block_updates(make_samples):
