@@ -24,7 +24,7 @@ def fold_rows(triangle, rows):
     ndarray of shape (P, P), in Fortran order
     """
     triangle, _, _, info = dtpqrt(
-        0, min(64, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
+        0, min(32, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
     )
     if info:
         raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")

@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
-from tensorcrp.bench._cases import CASES, separation
+from tensorcrp.bench._beside import separation
+from tensorcrp.bench._cases import CASES
 from tensorcrp.bench._literal import literal_sweep
 from tensorcrp.bench._measure import peak_bytes, seconds
 from tensorcrp.bench._report import Row, table

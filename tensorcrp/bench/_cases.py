@@ -1,54 +1,20 @@
-"""The cases of ``tensorcrp bench``: each makes data, measures, and returns rows.
-
-``separation`` in the tables is ``tr((W (S_w + lambda I) W^T)^{-1} W S_b W^T)`` of the
-projections W (h, P) of a method: LDA's own objective summed over the subspace, the same
-for every basis of it, so that methods with other constraints can be compared.
-"""
+"""The cases of ``tensorcrp bench``: each makes data, measures, and returns rows."""
 
 import os
-import warnings
 from functools import partial
 
 import numpy as np
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from threadpoolctl import threadpool_limits
 
 from tensorcrp import TensorCRP, TensorCRPCV
-from tensorcrp._estimator import ridge
-from tensorcrp.bench._literal import literal_sweep
-from tensorcrp.bench._measure import busy_cores, peak_bytes, seconds
+from tensorcrp.bench._beside import gait, paper
+from tensorcrp.bench._measure import busy_cores, made, peak_bytes, seconds, with_threads
 from tensorcrp.bench._report import Row
-from tensorcrp.bench._rivals import cp_plsr, kale_mpca, rows_of
-from tensorcrp.datasets import make_tensor_classification
 from tensorcrp.scatter import ClassScatter
 
 REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-SWEEPS = 10  # of the paper's Algorithm 1
-
-
-def with_threads(case):
-    """The case with the same number of BLAS threads for everything in it."""
-
-    def limited(args):
-        with threadpool_limits(args.threads), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", "Variables are collinear")
-            return case(args)
-
-    return limited
-
-
-def made(args, n, shape, n_classes, dtype=float):
-    """Samples and labels; a tenth of the samples with ``--small``."""
-    n = max(n // 10, 3 * n_classes) if args.small else n
-    X, y = make_tensor_classification(
-        shape, n_classes, n_samples=n, random_state=0, return_X_y=True
-    )
-    return X.astype(dtype), y
 
 
 @with_threads
@@ -72,127 +38,6 @@ def limits(args):
         Row("limits", name, time, note=f"{amount / time / 1e9:.1f} {unit}")
         for (name, time), amount, unit in zip(times.items(), work, units, strict=True)
     ]
-
-
-@with_threads
-def paper(args):
-    """The paper's largest set: 17,424 matrices of 32x32, 10 classes, h=81, k=2."""
-    X, y = made(args, 17_424, (32, 32), 10)
-    flat, h = X.reshape(len(X), -1), 81
-    scatter = ClassScatter.from_samples(X, y)
-    lam = ridge(scatter, 0.3)
-    # Equal objectives: the sum over all components is that of the paper's ten sweeps.
-    tight = TensorCRP(h, tol=0.01)
-    literal = TensorCRP(h, init="identity", tol=0, max_iter=SWEEPS)
-    methods = {
-        "TensorCRP(tol=0.01)": lambda: tight.fit(X, y),
-        "TensorCRP()": lambda: TensorCRP(h).fit(X, y),
-        "LDA(svd)": lambda: LinearDiscriminantAnalysis().fit(flat, y),
-        "LDA(eigen)": lambda: _shrunk().fit(flat, y),
-        "literal, one sweep": lambda: literal_sweep(X, y, np.eye(32, 2), lam),
-    }
-    times = seconds(methods, repeats=2)
-    ours = times["TensorCRP(tol=0.01)"]
-    literal.fit_scatter(scatter)  # the same numbers as Algorithm 1, by a test
-    reached = [sum(J[-1] for J in crp.objective_) for crp in (tight, literal)]
-    all_sweeps = h * SWEEPS * times["literal, one sweep"]
-    ahead = np.mean(
-        [
-            mine[-1] >= (1 - 1e-9) * theirs[-1]
-            for mine, theirs in zip(tight.objective_, literal.objective_, strict=True)
-        ]
-    )
-    to_svd, to_literal = ours / times["LDA(svd)"], all_sweeps / ours
-    case = f"paper: {len(X):,} of 32x32, 10 classes, h={h}, k=2"
-    return [
-        Row(
-            case,
-            "TensorCRP(tol=0.01)",
-            ours,
-            1.0,
-            objective=reached[0],
-            note=f"at least as far as Algorithm 1 in {ahead:.0%} of the components; "
-            f"sum {reached[0] / reached[1]:.4f} of its sum",
-        ),
-        Row(case, "TensorCRP()", times["TensorCRP()"], times["TensorCRP()"] / ours),
-        Row(
-            case,
-            "literal Algorithm 1",
-            all_sweeps,
-            to_literal,
-            objective=reached[1],
-            bar="at least 500",
-            met=bool(to_literal >= 500),
-            note=f"one sweep measured, times {SWEEPS} sweeps and {h} components",
-        ),
-        Row(
-            case,
-            "LDA(svd)",
-            times["LDA(svd)"],
-            1 / to_svd,
-            bar="at least 2",
-            met=bool(to_svd <= 0.5),
-        ),
-        Row(case, "LDA(eigen)", times["LDA(eigen)"], times["LDA(eigen)"] / ours),
-    ]
-
-
-def _shrunk():
-    return LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto")
-
-
-@with_threads
-def gait(args):
-    """The size of a gait set: 731 of 32x22x10, 71 classes, h=40, k=2, and rivals."""
-    X, y = made(args, 731, (32, 22, 10), 71)
-    flat, h = X.reshape(len(X), -1), 40
-    crp = TensorCRP(h)
-    methods = {
-        "TensorCRP": lambda: crp.fit(X, y),
-        "LDA(svd)": lambda: LinearDiscriminantAnalysis().fit(flat, y),
-        "MPCA (kalelinear)": kale_mpca(X, h),
-        "CP_PLSR (tensorly)": cp_plsr(X, y, h),
-    }
-    missing = [name for name, fit in methods.items() if fit is None]
-    methods = {name: fit for name, fit in methods.items() if fit is not None}
-    fitted = {}
-    keep = {
-        name: lambda name=name, fit=fit: fitted.update({name: fit()})
-        for name, fit in methods.items()
-    }
-    times = seconds(keep, repeats=1)
-    again = seconds({name: methods[name] for name in ("TensorCRP", "LDA(svd)")})
-    times |= {name: min(again[name], times[name]) for name in again}
-    case = f"gait: {len(X)} of 32x22x10, {len(np.unique(y))} classes, h={h}, k=2"
-    scatter = ClassScatter.from_samples(X, y)
-    rows = []
-    for name, fit in methods.items():
-        memory = peak_bytes(fit)
-        ratio = times[name] / times["TensorCRP"]
-        rows.append(
-            Row(
-                case,
-                name,
-                times[name],
-                ratio,
-                megabytes=None if memory is None else memory / 1e6,
-                objective=separation(rows_of(fitted[name], X.shape[1:]), scatter),
-                bar="at least 1" if name == "LDA(svd)" else "",
-                met=bool(ratio >= 1) if name == "LDA(svd)" else None,
-                note="objective: separation of the subspace",
-            )
-        )
-    return rows + [Row(case, name, note="not installed") for name in missing]
-
-
-def separation(W, scatter):
-    """``tr((W (S_w + lambda I) W^T)^{-1} W S_b W^T)`` for projections W (h, P)."""
-    W = np.linalg.qr(W.T)[0].T
-    lam = ridge(scatter, 0.3)
-    within = scatter.root.reshape(len(scatter.root), -1) @ W.T
-    between = scatter.between("classes").reshape(len(scatter.means), -1) @ W.T
-    inner = within.T @ within + lam * np.eye(len(W))
-    return float(np.trace(np.linalg.solve(inner, between.T @ between)))
 
 
 @with_threads

@@ -1,6 +1,6 @@
-"""Times, peak memory and the machine's own limits.
+"""Times and peak memory, on data made for it.
 
-In: functions without arguments. Out: seconds, bytes, and what the machine can do.
+In: functions without arguments. Out: seconds, bytes; what machine it is.
 """
 
 import ctypes
@@ -8,13 +8,17 @@ import multiprocessing
 import os
 import platform
 import time
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
 import scipy
 import sklearn
 import tensorly
-from threadpoolctl import threadpool_info
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from tensorcrp.datasets import make_tensor_classification
 
 
 def machine():
@@ -41,6 +45,27 @@ def _processor():
         return names[0]
     except (OSError, IndexError):
         return platform.processor() or platform.machine()
+
+
+def with_threads(case):
+    """The case with the same number of BLAS threads for everything in it."""
+
+    def limited(args):
+        with threadpool_limits(args.threads), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "Variables are collinear")
+            return case(args)
+
+    return limited
+
+
+def made(args, n, shape, n_classes, dtype=float):
+    """Samples and labels; a tenth of the samples with ``--small``."""
+    n = max(n // 10, 3 * n_classes) if args.small else n
+    X, y = make_tensor_classification(
+        shape, n_classes, n_samples=n, random_state=0, return_X_y=True
+    )
+    return X.astype(dtype), y
 
 
 def seconds(functions, repeats=3):
