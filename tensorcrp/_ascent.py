@@ -169,11 +169,11 @@ def _ratio(blocks, u, ridges):
 
 
 def ridge_lda(D, grams, lambdas):
-    """Unit maximisers of ``||D^T u||^2 / (u^T G u + lambda ||u||^2)``.
+    """Unit maximisers of ``||D u||^2 / (u^T G u + lambda ||u||^2)``.
 
     Parameters
     ----------
-    D : ndarray of shape (B, d, c)
+    D : ndarray of shape (B, c, d)
     grams : ndarray of shape (B, d, d)
         G, overwritten.
     lambdas : ndarray of shape (B,)
@@ -192,10 +192,10 @@ def ridge_lda(D, grams, lambdas):
 
 
 def _direction(D, gram, lam):
-    """Top generalised eigenvector of ``D D^T`` and ``N = gram + lambda I``: (d,).
+    """Top generalised eigenvector of ``D^T D`` and ``N = gram + lambda I``: (d,).
 
-    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``, ``N = L L^T``; by
-    the smaller of two Gram matrices: the numerator has few columns, or the block few
+    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D^T``, ``N = L L^T``;
+    by the smaller of two Gram matrices: the numerator has few rows, or the block few
     entries.
     """
     # A ridge below rounding cannot be factored.
@@ -203,7 +203,7 @@ def _direction(D, gram, lam):
     L, info = dpotrf(gram, lower=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(gram)} is not positive")
-    M, _ = dtrtrs(L, D, lower=1)
+    M, _ = dtrtrs(L, D.T, lower=1)
     few = M.shape[1] < M.shape[0]
     a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
     u, _ = dtrtrs(L, a, lower=1, trans=1)

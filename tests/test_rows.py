@@ -53,10 +53,10 @@ def test_a_block_is_the_deflated_rows_contracted(rng, mode, n_earlier):
     overlaps = basis @ earlier[which].transpose(0, 2, 1)
     view = View(factors, mode, white, overlaps, which)
     block = rows.block(rows.begin(factors, rows.samples.is_left(mode)), view)
-    Z = np.stack([basis[b] @ left[a][0].T for b, a in enumerate(which)])
+    Z = np.stack([left[a][0] @ basis[b].T for b, a in enumerate(which)])
     assert_allclose(block.Z, Z, atol=1e-12)
-    assert_allclose(block.gram(), Z @ Z.transpose(0, 2, 1), atol=1e-12)
-    assert_allclose(block.scores(u), np.einsum("bd,bdn->bn", u, Z), atol=1e-12)
+    assert_allclose(block.gram(), Z.transpose(0, 2, 1) @ Z, atol=1e-12)
+    assert_allclose(block.scores(u), np.einsum("bd,bnd->bn", u, Z), atol=1e-12)
     assert_allclose(block.energy(u), (block.scores(u) ** 2).sum(axis=1))
 
 
@@ -71,7 +71,7 @@ def test_vectors_are_projected_and_deflated(rng):
         rows.keep(each[None])
     u = rng.standard_normal((2, 5))
     block = rows.projected(u, u @ earlier[:2].T, [0, 0])
-    assert_allclose(block.Z[:, 0], u @ left.T, atol=1e-12)
+    assert_allclose(block.Z[:, :, 0], u @ left.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [3, 10, 11, 25])
