@@ -47,7 +47,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
     Parameters
     ----------
     n_components : int, "paper" or None, default=None
-        Number of projections h. None stands for ``min(2 (c - 1), P)``, with c classes
+        Number of projections h. None stands for ``min(3 (c - 1), P)``, with c classes
         and P entries in a sample, "paper" for ``min((c - 1)**2, P)``.
     rank : int or "full", default=2
         CP rank k of a projection. From the largest rank on that a sample's shape
@@ -121,9 +121,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
     >>> digits = load_digits()
     >>> crp = TensorCRP(rank=2).fit(digits.images, digits.target)
     >>> crp.transform(digits.images).shape
-    (1797, 18)
+    (1797, 27)
     >>> [factor.shape for factor in crp.factors_]
-    [(18, 8, 2), (18, 8, 2)]
+    [(27, 8, 2), (27, 8, 2)]
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """The number of projections h for these classes, checked."""
         n_features, others = prod(self.sample_shape_), len(classes) - 1
         if self.n_components is None:
-            return min(2 * others, n_features)
+            return min(3 * others, n_features)
         if self.n_components == "paper":
             return min(others**2, n_features)
         if self.n_components > n_features:

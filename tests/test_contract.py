@@ -140,9 +140,9 @@ def test_flattened_equals_tensors(shape):
 @pytest.mark.parametrize(
     ("n_components", "n_classes", "shape", "expected"),
     [
-        (None, 4, (4, 3), 6),
+        (None, 4, (4, 3), 9),
         (None, 4, (2, 2), 4),
-        (None, 2, (4, 3), 2),
+        (None, 2, (4, 3), 3),
         ("paper", 4, (4, 3), 9),
         ("paper", 5, (4, 3), 12),
         ("paper", 2, (4, 3), 1),

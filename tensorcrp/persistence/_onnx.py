@@ -42,7 +42,7 @@ def export_onnx(estimator, path):
     ...     export_onnx(crp, f"{folder}/digits.onnx")
     ...     session = onnxruntime.InferenceSession(f"{folder}/digits.onnx")
     >>> session.run(["features"], {"X": X})[0].shape
-    (1797, 18)
+    (1797, 27)
     """
     take_apart(estimator)  # an estimator of ours, whose attributes go together
     if not hasattr(estimator, "transform"):
