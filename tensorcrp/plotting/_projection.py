@@ -1,0 +1,220 @@
+"""What a projection weighs: images, film strips, colours, maps, curves.
+
+In: projections ``W_p`` (``components_``) of shape (h, l_1, ..., l_N) and, for curves
+per mode, their CP factors, one array (h, l_m, k) per mode. Out: panels, one row or one
+cell per projection. Colours are centred at zero: what counts against a projection is
+dark and blue, what counts for it light and yellow; what it ignores is gray.
+"""
+
+import numpy as np
+
+from tensorcrp.plotting._axes import check_components, fitted, panels
+from tensorcrp.plotting._panels import DRAWINGS, Picture, default_kind
+
+
+class ProjectionDisplay:
+    """Projections as pictures.
+
+    Parameters
+    ----------
+    components : array-like of shape (h, l_1, ..., l_N)
+        The projections.
+    factors : sequence of array-like of shape (h, l_m, k), default=None
+        Their CP factors, for ``kind="factors"``.
+    numbers : sequence of int, default=None
+        Numbers that the projections go by, from 0; None stands for 0, 1, ...
+    mode_names : sequence of str, default=None
+        What the modes are, e.g. ``("channel", "time (s)")``.
+    mode_values : sequence of array-like of shape (l_m,) or None, default=None
+        Coordinates along the modes, e.g. times in seconds; None for a mode stands for
+        0, 1, ...
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of matplotlib Axes
+        Of shape (rows, columns).
+    artists_ : list
+        Images or lines, panel by panel.
+    kind_ : str
+        What was drawn.
+
+    See Also
+    --------
+    ConvergenceDisplay : How the projections were found.
+    EmbeddingDisplay : Samples as their features.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import TensorCRP
+    >>> from tensorcrp.plotting import ProjectionDisplay
+    >>> digits = load_digits()
+    >>> crp = TensorCRP(4).fit(digits.images, digits.target)
+    >>> display = ProjectionDisplay.from_estimator(crp, components=[0, 1, 2])
+    >>> display.kind_, display.axes_.shape
+    ('image', (1, 3))
+    >>> plt.close(display.figure_)
+    >>> display = ProjectionDisplay.from_estimator(
+    ...     crp, kind="factors", mode_names=["row", "column"]
+    ... )
+    >>> [ax.get_xlabel() for ax in display.axes_.flat]
+    ['row', 'column']
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        components,
+        factors=None,
+        *,
+        numbers=None,
+        mode_names=None,
+        mode_values=None,
+    ):
+        self.components = np.asarray(components)
+        self.factors = None if factors is None else [np.asarray(f) for f in factors]
+        if self.components.ndim < 2 or not self.components.size:
+            raise ValueError(
+                f"components has shape {self.components.shape}; pass projections of "
+                "shape (h, l_1, ..., l_N), at least one."
+            )
+        self.numbers = list(range(len(self.components)) if numbers is None else numbers)
+        shape = self.components.shape[1:]
+        self.mode_names = _check_names(mode_names, shape)
+        self.mode_values = _check_values(mode_values, shape)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        *,
+        components=0,
+        kind="auto",
+        mode_names=None,
+        mode_values=None,
+        ax=None,
+        **how,
+    ):
+        """Draw projections of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : TensorCRP, TensorCRPCV, or another one with `components_`
+            Fitted; of a TensorCRPCV the refitted best.
+        components : int or sequence of int, default=0
+            Which projections, numbered from 0.
+        kind : str, default="auto"
+            As in `plot`.
+        mode_names : sequence of str, default=None
+            What the modes are.
+        mode_values : sequence of array-like of shape (l_m,) or None, default=None
+            Coordinates along the modes.
+        ax : matplotlib Axes or array of them, default=None
+            As in `plot`.
+        **how
+            Handed to `plot`.
+
+        Returns
+        -------
+        ProjectionDisplay
+        """
+        model = fitted(estimator, "components_")
+        numbers = check_components(components, len(model.components_))
+        factors = getattr(model, "factors_", None)
+        if factors is not None and all(np.ndim(factor) == 3 for factor in factors):
+            factors = [factor[numbers] for factor in factors]
+        else:  # factors of another kind, such as those of a Tucker form
+            factors = None
+        display = cls(
+            model.components_[numbers],
+            factors,
+            numbers=numbers,
+            mode_names=mode_names,
+            mode_values=mode_values,
+        )
+        return display.plot(kind=kind, ax=ax, **how)
+
+    def plot(
+        self,
+        *,
+        kind="auto",
+        ax=None,
+        frame_mode=None,
+        max_frames=8,
+        cmap=None,
+        line_kw=None,
+    ):
+        """Draw the projections.
+
+        Parameters
+        ----------
+        kind : str, default="auto"
+            "image" for order 2, square pixels; "rgb" for order 3 with a last mode of
+            three colours, of which gray is zero; "film" for a strip of frames, each an
+            image (order 3) or in colour (order 4, last mode of three); "map" for order
+            2 with an axis per mode, such as channel x time; "curve" for order 1;
+            "factors" for a panel per mode with a line per column of the CP factor.
+            "auto" is the first of "curve", "image", "rgb" and "film" that suits the
+            order, else "factors".
+        ax : matplotlib Axes or array of them, default=None
+            One axes, divided if there are several panels, or as many as there are
+            panels; None stands for a new figure.
+        frame_mode : int, default=None
+            The mode that runs from frame to frame in a film; None stands for the first.
+        max_frames : int, default=8
+            Of longer films, this many frames, evenly spread.
+        cmap : str or Colormap, default=None
+            Another map of colours than ours; it is centred at zero.
+        line_kw : dict, default=None
+            Handed to ``Axes.plot`` for curves.
+
+        Returns
+        -------
+        ProjectionDisplay
+            With `figure_`, `axes_`, `artists_` and `kind_`.
+        """
+        kind = default_kind(self.components.shape[1:]) if kind == "auto" else kind
+        if kind not in DRAWINGS:
+            raise ValueError(f"kind must be one of 'auto', {_listed()}, got {kind!r}.")
+        picture = Picture(self, frame_mode, max_frames, cmap, line_kw or {})
+        drawing = DRAWINGS[kind]
+        rows, columns, size = drawing.layout(picture)
+        with panels(ax, rows, columns, size) as (self.figure_, self.axes_):
+            self.kind_, self.artists_ = kind, drawing.draw(picture, self.axes_)
+        return self
+
+
+def _listed():
+    return ", ".join(map(repr, DRAWINGS))
+
+
+def _check_names(names, shape):
+    if names is None:
+        return [f"mode {mode}" for mode in range(len(shape))]
+    if isinstance(names, str) or len(names) != len(shape):
+        raise ValueError(
+            f"mode_names={names!r} must name the {len(shape)} modes of projections of "
+            f"shape {shape}; give {len(shape)} names."
+        )
+    return [str(name) for name in names]
+
+
+def _check_values(values, shape):
+    values = [None] * len(shape) if values is None else list(values)
+    if len(values) != len(shape):
+        raise ValueError(
+            f"mode_values has {len(values)} entries for {len(shape)} modes; give one "
+            "array, or None, per mode."
+        )
+    for mode, (given, size) in enumerate(zip(values, shape, strict=True)):
+        if given is not None and np.shape(given) != (size,):
+            raise ValueError(
+                f"mode_values[{mode}] has shape {np.shape(given)}; mode {mode} has "
+                f"{size} entries, give as many numbers."
+            )
+    return [
+        np.arange(size) if given is None else np.asarray(given)
+        for given, size in zip(values, shape, strict=True)
+    ]
