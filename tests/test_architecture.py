@@ -24,6 +24,7 @@ RANK = {
     "_algebra": 0,
     "_lapack": 0,
     "_progress": 0,
+    "_results": 0,
     "_threads": 0,
     "signals": 0,
     "video": 0,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tensorcrp import cli
+from tensorcrp._results import parse_rows
 from tensorcrp.datasets import load_digits
 from tensorcrp.experiments import _data, _options, _output, _plans, compare, reproduce
 from tensorcrp.experiments._engine import run_all
 from tensorcrp.experiments._methods import library_methods
-from tensorcrp.experiments._rows import parse_rows
 from tensorcrp.experiments._summaries import Rows
 
 

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, baselines
+from tensorcrp._results import chosen, parse_rows
 from tensorcrp.datasets import list_datasets
 from tensorcrp.experiments import _convergence, _judges, _methods, _plans
 from tensorcrp.experiments._compact import compact, expand
@@ -22,12 +23,11 @@ from tensorcrp.experiments._published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments._rows import (
     Store,
     as_line,
-    parse_rows,
     without_times,
     write_whole,
 )
 from tensorcrp.experiments._runs import Run, cv_folds, execute
-from tensorcrp.experiments._summaries import Rows, chosen, score
+from tensorcrp.experiments._summaries import Rows, score
 from tensorcrp.experiments._tables import Score, Table, best_in_lines
 from tensorcrp.experiments.reproduce import page_from
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tensorcrp._results import parse_rows
 from tensorcrp.experiments._data import load
 from tensorcrp.experiments._engine import run_all
 from tensorcrp.experiments._plans import compare_plan
-from tensorcrp.experiments._rows import Store, parse_rows, without_times
+from tensorcrp.experiments._rows import Store, without_times
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

@@ -9,7 +9,7 @@ import io
 
 import numpy as np
 
-from tensorcrp.experiments._summaries import size_words
+from tensorcrp._results import size_words
 
 # Okabe and Ito's colours, dark to light.
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

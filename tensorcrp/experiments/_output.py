@@ -8,12 +8,12 @@ import re
 from base64 import b64encode
 
 from tensorcrp import __version__
+from tensorcrp._results import size_words
 from tensorcrp.experiments import _figures
 from tensorcrp.experiments._errors import BadRequest
 from tensorcrp.experiments._judges import JUDGES
 from tensorcrp.experiments._methods import library_methods
 from tensorcrp.experiments._rows import write_whole
-from tensorcrp.experiments._summaries import size_words
 
 STYLE = """
 body { font-family: sans-serif; max-width: 70em; margin: 2em auto; color: #222; }

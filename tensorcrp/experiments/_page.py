@@ -1,10 +1,10 @@
 """``docs/reproduction.md``: in, rows and a written analysis; out, Markdown."""
 
+from tensorcrp._results import size_words
 from tensorcrp.experiments import _paper_tables as tables_of
 from tensorcrp.experiments._judges import JUDGES
 from tensorcrp.experiments._plans import OURS
 from tensorcrp.experiments._published import METHODS
-from tensorcrp.experiments._summaries import size_words
 
 HEAD = """# Reproduction of the paper
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tensorcrp._results import size_words
 from tensorcrp.experiments._convergence import STARTS as CLIMBS
 from tensorcrp.experiments._judges import JUDGES
 from tensorcrp.experiments._methods import library_methods
@@ -16,7 +17,7 @@ from tensorcrp.experiments._plans import (
     TWO_CLASS,
 )
 from tensorcrp.experiments._published import METHODS, SIZES, STARTS, Cell, published
-from tensorcrp.experiments._summaries import mean_over, size_words
+from tensorcrp.experiments._summaries import mean_over
 from tensorcrp.experiments._tables import (
     Score,
     Table,

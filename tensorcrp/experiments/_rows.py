@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tensorcrp import __version__
+from tensorcrp._results import parse_rows
 from tensorcrp.experiments._errors import BadRequest
 
 TIMES = ("fit_seconds", "tune_seconds", "transform_seconds", "seconds")
@@ -36,34 +37,6 @@ def as_line(row):
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
-def parse_rows(text, name="the rows"):
-    """Rows of a text, and how many characters at its end are no whole row."""
-    lines = text.splitlines(keepends=True)
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        row = _parsed(line)
-        if row is not None:
-            rows.append(row)
-        elif number == len(lines):
-            return rows, len(line)
-        else:
-            raise BadRequest(
-                f"{name} is damaged in line {number} of {len(lines)}, which no "
-                "interrupted run leaves behind. Mend or remove that line, or give "
-                "another folder."
-            )
-    return rows, 0
-
-
-def _parsed(line):
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    whole = isinstance(row, dict) and {"key", "version"} <= set(row)
-    return row if whole and line.endswith("\n") else None
-
-
 class Store:
     """Rows in a file, or in memory only if `path` is None.
 
@@ -82,7 +55,10 @@ class Store:
 
     def _load(self, report):
         text = self.path.read_bytes().decode("utf-8", errors="replace")
-        rows, damaged = parse_rows(text, str(self.path))
+        try:
+            rows, damaged = parse_rows(text, str(self.path))
+        except ValueError as error:
+            raise BadRequest(str(error)) from error
         if damaged:
             good = len(text[: len(text) - damaged].encode())
             os.truncate(self.path, good)

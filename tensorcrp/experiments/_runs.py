@@ -4,7 +4,7 @@ A row counts right answers of every classifier for every setting of the method, 
 test samples (``right``) and in a cross-validation on the training samples alone
 (``cv_right`` of ``n_cv``). Which setting is reported is no part of the run: both
 selections, *paper* (best on the test samples) and *honest* (best in the
-cross-validation), are functions of rows (`_summaries`).
+cross-validation), are functions of rows (`tensorcrp._results`).
 """
 
 import warnings

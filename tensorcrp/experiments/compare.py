@@ -7,6 +7,7 @@ In: names or paths of data sets. Out: a table per data set and classifier, and w
 import sys
 from time import perf_counter
 
+from tensorcrp._results import size_words
 from tensorcrp.experiments._data import Skip, check_data, load
 from tensorcrp.experiments._engine import run_all
 from tensorcrp.experiments._errors import BadRequest
@@ -21,7 +22,7 @@ from tensorcrp.experiments._options import (
 from tensorcrp.experiments._output import check_drawing, write_all
 from tensorcrp.experiments._plans import compare_plan
 from tensorcrp.experiments._rows import Store, check_folder
-from tensorcrp.experiments._summaries import Rows, size_words
+from tensorcrp.experiments._summaries import Rows
 from tensorcrp.experiments._tables import Score, Table, best_in_columns
 from tensorcrp.experiments._timing import seconds_of
 

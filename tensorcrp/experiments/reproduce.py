@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+from tensorcrp._results import size_words
 from tensorcrp.experiments import _figures, _paper_tables
 from tensorcrp.experiments._compact import compact, expand
 from tensorcrp.experiments._convergence import STARTS
@@ -21,7 +22,7 @@ from tensorcrp.experiments._output import check_drawing, write_all
 from tensorcrp.experiments._page import page
 from tensorcrp.experiments._plans import EXPERIMENTS, FIGURE_SETS, plan
 from tensorcrp.experiments._rows import Store, check_folder, write_whole
-from tensorcrp.experiments._summaries import Rows, size_words
+from tensorcrp.experiments._summaries import Rows
 
 ANALYSIS, RESULTS = "analysis.md", "reproduction.jsonl"
 
