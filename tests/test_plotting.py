@@ -24,6 +24,7 @@ from tensorcrp.baselines import MPCA, RidgeLDA
 from tensorcrp.plotting import (
     ConvergenceDisplay,
     EmbeddingDisplay,
+    PathDisplay,
     ProjectionDisplay,
     _style,
 )
@@ -222,6 +223,92 @@ def test_a_pipeline_of_transformers_is_embedded(make_samples):
         EmbeddingDisplay.from_estimator(model, X, y)
 
 
+# --- path -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def search(make_samples):
+    X, y = make_samples((4, 3), n=60, seed=1)
+    grids = {"ranks": (1, 2, "full"), "regs": (0.1, 1.0), "n_components": (1, 2, 4)}
+    return TensorCRPCV(**grids, cv=3).fit(X, y)
+
+
+def mean_score(search, rank, reg, size):
+    """The mean of one point of the grid, looked up by its parameters."""
+    results = search.cv_results_
+    point = {"rank": rank, "reg": reg, "n_components": size}
+    return results["mean_test_score"][results["params"].index(point)]
+
+
+def test_paths_are_the_results_of_the_search(search):
+    display = PathDisplay.from_estimator(search)
+    assert display.best == search.best_params_
+    best = search.best_params_["n_components"]
+    for line, rank in zip(display.lines_, search.ranks, strict=True):
+        expected = [100 * mean_score(search, rank, reg, best) for reg in search.regs]
+        np.testing.assert_allclose(line.lines[0].get_ydata(), expected)
+        np.testing.assert_array_equal(line.lines[0].get_xdata(), search.regs)
+        assert line.get_label() == f"rank k = {rank}"
+    folds = [search.cv_results_[f"split{i}_test_score"] for i in range(3)]
+    error = np.std(folds, axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(display.standard_error.ravel(), error)
+
+
+def test_paths_over_any_parameter(search):
+    display = PathDisplay.from_estimator(search, x="n_components", lines="reg", at=2)
+    for line, reg in zip(display.lines_, search.regs, strict=True):
+        expected = [100 * mean_score(search, 2, reg, h) for h in (1, 2, 4)]
+        np.testing.assert_allclose(line.lines[0].get_ydata(), expected)
+    display.plot(x="rank", lines="n_components", at=1.0)
+    ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert ticks == ["1", "2", "full"]
+    expected = [100 * mean_score(search, k, 1.0, 4) for k in search.ranks]
+    np.testing.assert_allclose(display.lines_[2].lines[0].get_ydata(), expected)
+
+
+def test_a_map_of_the_path(search):
+    display = PathDisplay.from_estimator(search, kind="map", at=4)
+    expected = [
+        [100 * mean_score(search, rank, reg, 4) for reg in search.regs]
+        for rank in search.ranks
+    ]
+    np.testing.assert_allclose(display.image_.get_array(), expected)
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == [f"{value:.1f}" for value in np.ravel(expected)]
+
+
+def test_a_path_with_one_fold_and_without_ridge():
+    display = PathDisplay(
+        [[[[0.5], [0.7]]]], ranks=[1], regs=[0.0, 1.0], n_components=[3]
+    ).plot()
+    assert not display.standard_error.any()
+    assert display.ax_.get_xscale() == "linear"  # 0 has no logarithm
+    assert display.best == {"rank": 1, "reg": 1.0, "n_components": 3}
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"x": "rank"}, "both 'rank'"),
+        ({"x": "tol"}, "x must be one of"),
+        ({"at": 3}, r"at=3 is no value of n_components; it was tried at \[1, 2, 4\]"),
+        ({"kind": "surface"}, "'surface'"),
+    ],
+)
+def test_bad_paths(search, how, words):
+    with pytest.raises(ValueError, match=words):
+        PathDisplay.from_estimator(search, **how)
+    assert plt.get_fignums() == []
+
+
+def test_a_path_needs_a_search(fit):
+    with pytest.raises(ValueError, match="pass a fitted TensorCRPCV"):
+        PathDisplay.from_estimator(fit()[0])
+    with pytest.raises(ValueError, match=r"\(folds, 1, 2, 1\)"):
+        PathDisplay(np.ones((2, 1, 1)), ranks=[1], regs=[1, 2], n_components=[3])
+    assert plt.get_fignums() == []
+
+
 # --- axes, colours, errors --------------------------------------------------------
 
 
@@ -390,6 +477,8 @@ def test_unfitted_estimators(make_samples):
         ConvergenceDisplay.from_estimator(TensorCRP())
     with pytest.raises(NotFittedError):
         ProjectionDisplay.from_estimator(TensorCRPCV())
+    with pytest.raises(NotFittedError):
+        PathDisplay.from_estimator(TensorCRPCV())
     with pytest.raises(NotFittedError):
         EmbeddingDisplay.from_estimator(TensorCRP(), X, y)
     assert plt.get_fignums() == []

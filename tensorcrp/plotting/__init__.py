@@ -10,8 +10,16 @@ unasked. A figure that a Display makes for itself belongs to pyplot:
 ``matplotlib.pyplot.close(display.figure_)`` gives it back.
 """
 
+from tensorcrp.plotting._comparison import ComparisonDisplay
 from tensorcrp.plotting._convergence import ConvergenceDisplay
 from tensorcrp.plotting._embedding import EmbeddingDisplay
+from tensorcrp.plotting._path import PathDisplay
 from tensorcrp.plotting._projection import ProjectionDisplay
 
-__all__ = ["ConvergenceDisplay", "EmbeddingDisplay", "ProjectionDisplay"]
+__all__ = [
+    "ComparisonDisplay",
+    "ConvergenceDisplay",
+    "EmbeddingDisplay",
+    "PathDisplay",
+    "ProjectionDisplay",
+]
