@@ -27,6 +27,7 @@ from tensorcrp._estimator import (
     ridge,
 )
 from tensorcrp._fitting import ScatterFit
+from tensorcrp._notebook import with_summary
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.solver import INITS, solve
 
@@ -169,6 +170,12 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """
         check_is_fitted(self)
         return cp_tensor([factor[component] for factor in self.factors_])
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Scikit-learn's representation in notebooks and, once fitted, a summary."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        fitted = self.__sklearn_is_fitted__()
+        return with_summary(self, bundle) if fitted else bundle
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""

@@ -23,6 +23,7 @@ REPOSITORY = Path(__file__).parent.parent
 RANK = {
     "_algebra": 0,
     "_lapack": 0,
+    "_notebook": 0,
     "_progress": 0,
     "_results": 0,
     "_threads": 0,
