@@ -452,6 +452,7 @@ def test_bad_data(fit):
             "n_components=3 or more",
         ),
         (lambda: ProjectionDisplay(np.ones((0, 3))), "at least one"),
+        (lambda: ProjectionDisplay(np.ones((1, 3)), labels="ab"), "names 2 proj"),
         (
             lambda: ProjectionDisplay(np.ones((1, 3, 4)), [np.ones((1, 3, 2))]).plot(
                 kind="factors"

@@ -34,9 +34,6 @@ class Picture:
     def shape(self):
         return self.weights.shape[1:]
 
-    def titles(self):
-        return [f"W {number + 1}" for number in self.display.numbers]
-
     def limit(self):
         """Largest magnitude of all: one scale of colours, centred at zero."""
         return float(np.abs(self.weights).max()) or 1.0
@@ -148,7 +145,9 @@ class Films:
         name = picture.display.mode_names[mode]
         values = picture.display.mode_values[mode]
         artists = []
-        for p, (row, title) in enumerate(zip(axes, picture.titles(), strict=True)):
+        for p, (row, title) in enumerate(
+            zip(axes, picture.display.labels, strict=True)
+        ):
             for ax, t in zip(row, shown, strict=True):
                 artists.append(self._frame(picture, ax, films[p, t]))
                 ax.set(xticks=[], yticks=[])
@@ -199,9 +198,8 @@ class Curves:
     def draw(self, picture, axes):
         ax, display = axes[0, 0], picture.display
         ax.axhline(0, color="gray", linewidth=0.8)
-        lines = _lines(picture, ax, display.mode_values[0], picture.weights.T, "W {}")
-        for line, title in zip(lines, picture.titles(), strict=True):
-            line.set_label(title)
+        x, columns = display.mode_values[0], picture.weights.T
+        lines = _lines(picture, ax, x, columns, display.labels)
         ax.set(xlabel=display.mode_names[0], ylabel="weight")
         if len(lines) > 1:
             ax.legend(fontsize="small")
@@ -229,15 +227,16 @@ class Factors:
 
     def draw(self, picture, axes):
         display, artists = picture.display, []
-        for p, title in enumerate(picture.titles()):
+        rank = display.factors[0].shape[2]
+        columns = [f"column {r + 1}" for r in range(rank)]
+        for p, title in enumerate(display.labels):
             for mode, factor in enumerate(display.factors):
                 ax, x = axes[p, mode], display.mode_values[mode]
                 ax.axhline(0, color="gray", linewidth=0.8)
-                artists += _lines(picture, ax, x, factor[p], "column {}")
+                artists += _lines(picture, ax, x, factor[p], columns)
                 if p == len(display.components) - 1:
                     ax.set_xlabel(display.mode_names[mode])
             axes[p, 0].set_ylabel(f"factors of {title}")
-        rank = display.factors[0].shape[2]
         if 1 < rank <= 8:
             axes[0, -1].legend(fontsize="x-small")
         return artists
@@ -258,14 +257,14 @@ def _cells(picture, axes):
     for ax in axes.flat[len(picture.weights) :]:
         ax.set_axis_off()
     cells = axes.flat[: len(picture.weights)]
-    return zip(cells, picture.weights, picture.titles(), strict=True)
+    return zip(cells, picture.weights, picture.display.labels, strict=True)
 
 
-def _lines(picture, ax, x, columns, label):
+def _lines(picture, ax, x, columns, labels):
     """Lines over a mode (l_m,), one per column of (l_m, k)."""
     lines = []
-    for i, column in enumerate(columns.T):
-        style = {**series(i), "markersize": 3.5, "label": label.format(i + 1)}
+    for i, (column, label) in enumerate(zip(columns.T, labels, strict=True)):
+        style = {**series(i), "markersize": 3.5, "label": label}
         style["markevery"] = max(1, len(x) // 12)
         lines += ax.plot(x, column, **style | picture.line_kw)
     return lines

@@ -26,6 +26,8 @@ class PathDisplay:
     ranks : sequence of int or "full"
     regs : sequence of float
     n_components : sequence of int
+    label : str, default="accuracy in cross-validation, %"
+        What the numbers are.
 
     Attributes
     ----------
@@ -65,8 +67,16 @@ class PathDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, scores, *, ranks, regs, n_components):
-        self.scores = np.asarray(scores, float)
+    def __init__(
+        self,
+        scores,
+        *,
+        ranks,
+        regs,
+        n_components,
+        label="accuracy in cross-validation, %",
+    ):
+        self.scores, self.label = np.asarray(scores, float), label
         values = map(list, (ranks, regs, n_components))
         self.grid = dict(zip(NAMES, values, strict=True))
         wanted = tuple(map(len, self.grid.values()))
@@ -160,8 +170,9 @@ class PathDisplay:
                 self._map(x, lines, mean, best, cmap)
             else:
                 self._curves(x, lines, mean, error, best, line_kw or {})
-            held = f"{WORDS[third]} = {value}"
-            self.ax_.set(xlabel=WORDS[x], title=f"{held}, {len(self.scores)} folds")
+            held = f"{WORDS[third]} = {value}, mean of {len(self.scores)} splits"
+            self.ax_.set_xlabel(WORDS[x])
+            self.ax_.set_title(held, fontsize="medium")
         return self
 
     def _slice(self, x, lines, at):
@@ -195,7 +206,7 @@ class PathDisplay:
             top = places[best[1]], mean[tuple(best)]
             ring = {"s": 150, "facecolors": "none", "edgecolors": "black", "zorder": 4}
             shown.append(self.ax_.scatter(*top, label="best", **ring))
-        self.ax_.set_ylabel("accuracy in cross-validation, %")
+        self.ax_.set_ylabel(self.label)
         legend_beside(self.ax_, len(shown), handles=shown)
 
     def _places(self, x):
@@ -228,8 +239,7 @@ class PathDisplay:
             values = self.grid[name]
             axis.set_ticks(range(len(values)), [_word(value) for value in values])
         self.ax_.set_ylabel(WORDS[lines])
-        label = "accuracy in cross-validation, %"
-        self.figure_.colorbar(self.image_, ax=self.ax_, label=label)
+        self.figure_.colorbar(self.image_, ax=self.ax_, label=self.label)
 
 
 def _word(value):

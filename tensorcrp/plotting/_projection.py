@@ -21,8 +21,8 @@ class ProjectionDisplay:
         The projections.
     factors : sequence of array-like of shape (h, l_m, k), default=None
         Their CP factors, for ``kind="factors"``.
-    numbers : sequence of int, default=None
-        Numbers that the projections go by, from 0; None stands for 0, 1, ...
+    labels : sequence of str, default=None
+        Names of the projections; None stands for "W 1", "W 2", ...
     mode_names : sequence of str, default=None
         What the modes are, e.g. ``("channel", "time (s)")``.
     mode_values : sequence of array-like of shape (l_m,) or None, default=None
@@ -69,7 +69,7 @@ class ProjectionDisplay:
         components,
         factors=None,
         *,
-        numbers=None,
+        labels=None,
         mode_names=None,
         mode_values=None,
     ):
@@ -80,7 +80,14 @@ class ProjectionDisplay:
                 f"components has shape {self.components.shape}; pass projections of "
                 "shape (h, l_1, ..., l_N), at least one."
             )
-        self.numbers = list(range(len(self.components)) if numbers is None else numbers)
+        if labels is None:
+            labels = [f"W {p + 1}" for p in range(len(self.components))]
+        self.labels = list(labels)
+        if len(self.labels) != len(self.components):
+            raise ValueError(
+                f"labels names {len(self.labels)} projections, but there are "
+                f"{len(self.components)}; give one name per projection."
+            )
         shape = self.components.shape[1:]
         self.mode_names = _check_names(mode_names, shape)
         self.mode_values = _check_values(mode_values, shape)
@@ -130,7 +137,7 @@ class ProjectionDisplay:
         display = cls(
             model.components_[numbers],
             factors,
-            numbers=numbers,
+            labels=[f"W {p + 1}" for p in numbers],
             mode_names=mode_names,
             mode_values=mode_values,
         )
