@@ -12,13 +12,13 @@ import os
 from time import perf_counter
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.datasets import fetch_dataset, load_digits
+from tensorcrp.plotting import PathDisplay
 
 real = os.environ.get("TENSORCRP_DATA")
 data = fetch_dataset("coil20") if real else load_digits()
@@ -54,21 +54,14 @@ print(f"GridSearchCV took {perf_counter() - start:.1f} s and chose {slow.best_pa
 print(f"accuracy on the test samples: {100 * slow.score(X_test, y_test):.1f} %")
 
 # %%
-# Look before you trust: a maximum at the edge of the grid asks for a wider grid.
+# Look before you trust: a maximum at the edge of the grid asks for a wider grid. Lines
+# through the means have standard errors over the folds; differences within them are
+# chance.
 
-table = slow.cv_results_
-fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-for marker, rank in zip("os^", ranks, strict=True):
-    mine = [
-        i
-        for i, each in enumerate(table["params"])
-        if each["tensorcrp__rank"] == rank
-        and each["tensorcrp__n_components"] == 2 * (n_classes - 1)
-    ]
-    mean = 100 * table["mean_test_score"][mine]
-    error = 100 * table["std_test_score"][mine] / np.sqrt(4)
-    ax.errorbar(regs, mean, error, marker=marker, capsize=3, label=f"rank {rank}")
-ax.set(xscale="log", xlabel="reg", ylabel="accuracy in cross-validation, %")
-ax.set_title("mean and standard error over four folds")
-ax.legend()
+display = PathDisplay.from_estimator(search)
+
+# %%
+# The same over the number of features, with the rank that was chosen.
+
+display = PathDisplay.from_estimator(search, x="n_components", lines="reg")
 plt.show()

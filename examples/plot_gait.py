@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tensorcrp import TensorCRP
 from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import fetch_dataset
+from tensorcrp.plotting import ProjectionDisplay
 
 rng = np.random.default_rng(0)
 rows, columns = np.mgrid[:32, :22]
@@ -82,19 +83,15 @@ print(
 print(f"  TensorCRP, order 3 {nearest(*map(crp.transform, (X[train], X[test]))):5.1f}")
 
 # %%
-# One sample and the first projections as film strips.
+# One sample, and below the first projections as film strips: light and yellow counts
+# for a projection, dark and blue against it.
 
-fig, axes = plt.subplots(4, 10, figsize=(9, 5.2), layout="constrained")
-limit = np.abs(crp.components_[:3]).max()
-for t, ax in enumerate(axes[0]):
+fig, axes = plt.subplots(1, 10, figsize=(9, 1.8), layout="constrained")
+for t, ax in enumerate(axes):
     ax.imshow(X[train[0], :, :, t], cmap="gray_r")
     ax.set(title=f"t = {t}", xticks=[], yticks=[])
-for p in range(3):
-    for t, ax in enumerate(axes[p + 1]):
-        W = crp.components_[p, :, :, t]
-        image = ax.imshow(W, cmap="RdBu_r", vmin=-limit, vmax=limit)
-        ax.set(xticks=[], yticks=[])
-for ax, label in zip(axes[:, 0], ["sample", "W 1", "W 2", "W 3"], strict=True):
-    ax.set_ylabel(label)
-fig.colorbar(image, ax=axes[1:], label="weight")
+names = ["row", "column", "t"]
+display = ProjectionDisplay.from_estimator(
+    crp, components=range(3), mode_names=names, frame_mode=2, max_frames=10
+)
 plt.show()

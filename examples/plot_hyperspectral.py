@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from tensorcrp import TensorCRP
 from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import fetch_dataset, make_tensor_classification
+from tensorcrp.plotting import ProjectionDisplay
 
 # %%
 # Neighbouring patches overlap, so a random split would test on what it has seen. We
@@ -55,32 +56,21 @@ print(f"  RidgeLDA       {nearest(*map(ridge.transform, (X[train], X[test]))):5.
 print(f"  TensorCRP      {nearest(*map(crp.transform, (X[train], X[test]))):5.1f}")
 
 # %%
-# The factor of bands: which part of the spectrum the first projections compare, and
-# the mean spectra that they have to tell apart.
+# The mean spectra that the projections have to tell apart.
 
-fig, (top, bottom) = plt.subplots(
-    2, 1, figsize=(8, 5), sharex=True, layout="constrained"
-)
-for c in both[:6]:
-    top.plot(X[train & (y == c)].mean(axis=(0, 1, 2)), label=f"class {c}")
-top.set(ylabel="standardised", title="mean spectra of some classes")
-top.legend(ncols=3, fontsize=8)
-for p in range(3):
-    curve = crp.factors_[2][p, :, 0]  # the column with the largest weight
-    bottom.plot(curve / np.abs(curve).max(), label=f"W {p + 1}")
-bottom.axhline(0, color="gray", lw=0.8)
-bottom.set(xlabel="band", ylabel="factor (largest = 1)", title="factors of the bands")
-bottom.legend(ncols=3, fontsize=8)
+fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+for i, c in enumerate(both[:6]):
+    mean, style = X[train & (y == c)].mean(axis=(0, 1, 2)), ["-", "--", ":"][i % 3]
+    ax.plot(mean, style, label=f"class {c}")
+ax.set(xlabel="band", ylabel="standardised", title="mean spectra of some classes")
+ax.legend(ncols=3, fontsize=8)
 
 # %%
-# The factors of rows and columns say how a projection weighs the patch: most are close
-# to a mean over it, which takes noise away.
+# The factor of bands says which part of the spectrum a projection compares. The factors
+# of rows and columns say how it weighs the patch: where they have one sign it takes a
+# mean, where they change sign it looks at edges.
 
-fig, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
-for p, ax in enumerate(axes):
-    patch = np.outer(crp.factors_[0][p, :, 0], crp.factors_[1][p, :, 0])
-    patch = patch / np.abs(patch).max()
-    image = ax.imshow(patch, cmap="RdBu_r", vmin=-1, vmax=1)
-    ax.set(title=f"W {p + 1}", xticks=[], yticks=[])
-fig.colorbar(image, ax=axes, label="weight in the patch")
+display = ProjectionDisplay.from_estimator(
+    crp, components=range(3), kind="factors", mode_names=["row", "column", "band"]
+)
 plt.show()

@@ -18,6 +18,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import fetch_usps, load_digits
+from tensorcrp.plotting import (
+    ConvergenceDisplay,
+    EmbeddingDisplay,
+    ProjectionDisplay,
+)
 
 # %%
 # The data: ten samples of each digit to learn from, all others to test on.
@@ -39,33 +44,26 @@ crp = TensorCRP(rank=2, reg=1.0, max_iter=20, tol=0).fit(X_train, y_train)
 worst = min(np.diff(history).min() / history[-1] for history in crp.objective_)
 print(f"{len(crp.components_)} projections; worst step of the objective: {worst:.1e}")
 
-fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-for p, history in enumerate(crp.objective_[:4]):
-    updates = np.arange(1, len(history) + 1)
-    ax.plot(updates, history, marker=".", label=f"projection {p + 1}")
-ax.set(xlabel="block update (U, V, U, V, ...)", ylabel="objective J", ylim=(0, None))
-ax.legend(ncols=2)
+display = ConvergenceDisplay.from_estimator(crp, components=range(4))
 
 # %%
 # A projection is a matrix of rank two, ``W = U V^T``, and looks like what it weighs:
-# red pixels count for it, blue ones against it.
+# light and yellow pixels count for it, dark and blue ones against it.
 
-fig, axes = plt.subplots(2, 5, figsize=(8, 3.6), layout="constrained")
-limit = np.abs(crp.components_[:10]).max()
-for p, ax in enumerate(axes.flat):
-    image = ax.imshow(crp.components_[p], cmap="RdBu_r", vmin=-limit, vmax=limit)
-    ax.set(title=f"W {p + 1}", xticks=[], yticks=[])
-fig.colorbar(image, ax=axes, label="weight of a pixel")
+display = ProjectionDisplay.from_estimator(crp, components=range(10))
+
+# %%
+# Its two columns of ``U`` and of ``V``, as curves over rows and over columns.
+
+display = ProjectionDisplay.from_estimator(
+    crp, kind="factors", mode_names=["row", "column"]
+)
 
 # %%
 # Features of samples that the fit has not seen: one number per projection.
 
 Z_train, Z_test = crp.transform(X_train), crp.transform(X_test)
-fig, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
-for digit in range(10):
-    some = np.flatnonzero(y_test == digit)[:60]
-    ax.scatter(*Z_test[some, :2].T, s=40, marker=f"${digit}$", color=f"C{digit}")
-ax.set(xlabel="feature 1", ylabel="feature 2", title="test samples")
+display = EmbeddingDisplay(Z_test[:600], y_test[:600]).plot()
 
 # %%
 # How good are they? The nearest neighbour decides, on pixels, on the features of LDA

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import fetch_dataset, make_multichannel
+from tensorcrp.plotting import ProjectionDisplay
 from tensorcrp.signals import spectrogram_tensor
 
 model = make_pipeline(TensorCRP(rank=1, max_iter=20), KNeighborsClassifier(5))
@@ -66,25 +67,26 @@ for p in range(2):
     head_map(
         axes[1, p], locked.positions, crp.factors_[0][p, :, 0], f"found, W {p + 1}"
     )
-    axes[1, 3].plot(locked.times, crp.factors_[1][p, :, 0], label=f"W {p + 1}")
 axes[1, 2].axis("off")
-axes[1, 3].set(xlabel="time (s)", title="factor of time")
-axes[1, 3].legend(loc="upper right", fontsize=8)
+curves = ProjectionDisplay(crp.factors_[1][:, :, 0], mode_names=["sample of time"])
+curves.plot(ax=axes[1, 3])
+
+# %%
+# Both factors at once, as a map of channel x time.
+
+how = {"mode_names": ["channel", "time (s)"], "mode_values": [None, locked.times]}
+display = ProjectionDisplay.from_estimator(crp, kind="map", **how)
 
 # %%
 # Order 3: the factors now say where, at which frequency, and when.
 
 crp = TensorCRP(1, rank=1).fit(spectra.data, free.target)
-where, pitch, when = (factor[0, :, 0] for factor in crp.factors_)
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
-head_map(axes[0], free.positions, where, "where")
-axes[1].plot(spectra.frequencies, pitch, marker="o")
-axes[1].axvline(10, color="gray", ls=":")
-axes[1].set(xlabel="frequency (Hz)", title="at which frequency (planted: 10)")
-axes[2].plot(spectra.times, when, marker="o")
-axes[2].set(xlabel="time (s)", title="when", ylim=(min(0, when.min()), None))
-for ax in axes[1:]:
-    ax.axhline(0, color="gray", lw=0.8)
+fig, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")
+head_map(axes[0], free.positions, crp.factors_[0][0, :, 0], "where")
+how = {"mode_names": ["channel", "frequency (Hz)", "time (s)"]}
+how["mode_values"] = [None, spectra.frequencies, spectra.times]
+display = ProjectionDisplay.from_estimator(crp, kind="factors", ax=axes[1:], **how)
+axes[2].axvline(10, color="gray", ls=":")  # planted
 
 # %%
 # With ``TENSORCRP_DATA``: a smart watch and a hard EEG, by their published splits.

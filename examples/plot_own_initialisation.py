@@ -14,6 +14,7 @@ from scipy.fft import idct
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import load_digits
+from tensorcrp.plotting import ConvergenceDisplay, ProjectionDisplay
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
@@ -29,17 +30,9 @@ def smooth(shape, rank, random_state):
 
 
 waves = smooth((8, 8), 2, None)
-fig, axes = plt.subplots(1, 3, figsize=(8, 2.5), layout="constrained")
-for r in range(2):
-    wave = np.outer(waves[0][:, r], waves[1][:, r])
-    limit = np.abs(wave).max()
-    axes[r].imshow(wave, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    axes[r].set(title=f"column {r + 1}", xticks=[], yticks=[])
-start = waves[0] @ waves[1].T
-limit = np.abs(start).max()
-image = axes[2].imshow(start, cmap="RdBu_r", vmin=-limit, vmax=limit)
-axes[2].set(title="the start, their sum", xticks=[], yticks=[])
-fig.colorbar(image, ax=axes, label="weight", ticks=[0])
+columns = [np.outer(waves[0][:, r], waves[1][:, r]) for r in range(2)]
+names = ["column 1", "column 2", "the start, their sum"]
+display = ProjectionDisplay([*columns, sum(columns)], labels=names).plot()
 
 # %%
 # Fit from every start. ``tol=0`` gives all of them the same number of sweeps.
@@ -58,15 +51,11 @@ for name, crp in fits.items():
 # The first projection: all starts rise, none ever falls; ``"lda"`` begins near the top,
 # since it starts from the best matrix of any rank.
 
-fig, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-styles = dict(zip(starts, ["-", "--", ":", "-."], strict=True))
-for name, crp in fits.items():
-    history = crp.objective_[0]
+histories = [crp.objective_[0] for crp in fits.values()]
+for history in histories:
     assert (np.diff(history) >= -1e-9 * history[:-1]).all()
-    ax.plot(np.arange(1, len(history) + 1) / 2, history, styles[name], label=name)
-ax.set(xlabel="sweep over both modes", ylabel="objective J", xscale="log")
-ax.set_title("first projection")
-ax.legend(title="start")
+display = ConvergenceDisplay(histories, labels=starts, order=2).plot(unit="sweep")
+display.ax_.set(xscale="log", title="first projection, by start")
 
 # %%
 # Arrays work as well, and the best of several starts is kept with ``n_init``: the first

@@ -15,6 +15,7 @@ from tensorly.tenalg import multi_mode_dot
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import make_tensor_classification
+from tensorcrp.plotting import ProjectionDisplay
 
 # %%
 # Three classes of 12 x 10 x 8 tensors that differ along two planted tensors of rank
@@ -59,15 +60,9 @@ print("cosines of principal angles:", np.round(cosines, 3))
 flat = crp.components_.reshape(2, -1)
 turn = np.linalg.lstsq(flat.T, made.components[0].ravel(), rcond=None)[0]
 nearest = (turn @ flat).reshape(made.components[0].shape)
-limit = np.abs(made.components[0]).max()
-fig, axes = plt.subplots(2, 8, figsize=(9, 3.4), layout="constrained")
-for row, tensor in zip(axes, (made.components[0], nearest), strict=True):
-    for s, ax in enumerate(row):
-        image = ax.imshow(tensor[:, :, s], cmap="RdBu_r", vmin=-limit, vmax=limit)
-        ax.set(xticks=[], yticks=[])
-for s, ax in enumerate(axes[0]):
-    ax.set_title(f"slice {s}", fontsize=9)
-axes[0, 0].set_ylabel("planted")
-axes[1, 0].set_ylabel("found")
-fig.colorbar(image, ax=axes, label="entry")
+display = ProjectionDisplay(
+    [made.components[0], nearest],
+    labels=["planted", "found"],
+    mode_names=["row", "column", "slice"],
+).plot(frame_mode=2)
 plt.show()

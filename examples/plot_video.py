@@ -18,6 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tensorcrp import TensorCRP
 from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import fetch_dataset, make_moving_shapes
+from tensorcrp.plotting import ProjectionDisplay
 from tensorcrp.video import read_clips
 
 
@@ -77,16 +78,12 @@ for rows, (name, clip) in zip((axes[:2], axes[2:]), clips.items(), strict=True):
 plt.setp(axes.flat, xticks=[], yticks=[])
 
 # %%
-# Projections are clips too. Each is a film strip: red counts for it, blue against.
+# Projections are clips too. Each is a film strip: light and yellow counts for it, dark
+# and blue against. The factor of time has both signs: what stands still cancels.
 
-fig, axes = plt.subplots(3, 8, figsize=(8, 3.5), layout="constrained")
-for p, row in enumerate(axes):
-    W, limit = crp.components_[p], np.abs(crp.components_[p]).max()
-    for t, ax in enumerate(row):
-        image = ax.imshow(W[2 * t], cmap="RdBu_r", vmin=-limit, vmax=limit)
-        ax.set(xticks=[], yticks=[], title=f"t = {2 * t}" if p == 0 else "")
-    row[0].set_ylabel(f"W {p + 1}")
-fig.colorbar(image, ax=axes, label="weight", ticks=[0])
+names = ["t", "row", "column"]
+display = ProjectionDisplay.from_estimator(crp, components=range(3), mode_names=names)
+display = ProjectionDisplay.from_estimator(crp, kind="factors", mode_names=names)
 
 # %%
 # Weizmann actions (``TENSORCRP_DATA``), people kept apart: here pixels are better.

@@ -110,8 +110,12 @@ class ComparisonDisplay:
             largest of each data set.
         methods : sequence of str, default=None
             Which methods; None stands for all in the rows.
-        data, method, score : str, default="data", "method", "accuracy"
-            Names of the columns, for other rows.
+        data : str, default="data"
+            Name of the column of data sets, for other rows.
+        method : str, default="method"
+            Name of the column of methods, for other rows.
+        score : str, default="accuracy"
+            Name of the column of scores, for other rows; larger is better.
         ax : matplotlib Axes or array of them, default=None
             As in `plot`.
         **how

@@ -136,7 +136,7 @@ class Films:
             )
         films, shown = picture.frames()
         tall = np.clip(films.shape[2] / films.shape[3], 0.4, 2.5)
-        size = (1.05 * len(shown) + 1.2, len(films) * (1.0 * tall + 0.1) + 0.35)
+        size = (1.05 * len(shown) + 1.2, len(films) * (0.92 * tall + 0.1) + 0.35)
         return len(films), len(shown), size
 
     def draw(self, picture, axes):

@@ -140,9 +140,10 @@ class PathDisplay:
 
         Parameters
         ----------
-        x, lines : {"rank", "reg", "n_components"}, default="reg", "rank"
-            What runs along the horizontal axis, and what has a line (or a row of the
-            map) for every value.
+        x : {"rank", "reg", "n_components"}, default="reg"
+            What runs along the horizontal axis.
+        lines : {"rank", "reg", "n_components"}, default="rank"
+            What has a line, or a row of the map, for every value.
         at : value, default=None
             Value at which the third parameter is held; None stands for the best one.
         kind : {"curves", "map"}, default="curves"
