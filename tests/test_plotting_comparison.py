@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from tensorcrp import cli
-from tensorcrp.experiments import _output, _plans, compare
+from tensorcrp.experiments import _figures, _output, _plans, compare
 from tensorcrp.experiments._methods import library_methods
 from tensorcrp.experiments._summaries import Rows
 from tensorcrp.plotting import ComparisonDisplay
@@ -29,8 +29,9 @@ NEMENYI = {
 
 
 @pytest.fixture(autouse=True)
-def no_trace():
-    """The settings of matplotlib are as before; what was drawn is closed."""
+def no_trace(monkeypatch):
+    """Nothing is shown, the settings of matplotlib are as before."""
+    monkeypatch.setattr(plt, "show", lambda: pytest.fail("nobody asked to show it"))
     before = dict(matplotlib.rcParams)
     yield
     assert dict(matplotlib.rcParams) == before
@@ -135,6 +136,16 @@ def test_rows_of_compare_give_its_table(folder, judge, train):
             expected = table.score(data, train or 5, method, judge, "honest")
             assert display.means[0, j] == pytest.approx(expected.mean)
             assert display.deviations[0, j] == pytest.approx(expected.std)
+
+
+def test_figures_of_compare_are_the_display(folder):
+    table = Rows(rows_of(folder))
+    (data,) = table.data()
+    figure = _figures.bars(table, data, 5, "SVM", METHODS)
+    scores = [table.score(data, 5, name, "SVM", "honest").mean for name in METHODS]
+    drawn = figure.axes[0].containers[-1]
+    np.testing.assert_allclose(widths(drawn), sorted(scores))
+    assert plt.get_fignums() == []  # made without pyplot
 
 
 def test_rows_of_two_versions_are_not_mixed(folder):

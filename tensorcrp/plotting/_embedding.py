@@ -122,6 +122,8 @@ class EmbeddingDisplay:
     def plot(self, *, ax=None, scatter_kw=None):
         """Draw the points.
 
+        Colours and markers repeat after 40 classes, and beyond 28 there is no legend.
+
         Parameters
         ----------
         ax : matplotlib Axes, default=None

@@ -110,8 +110,8 @@ class ProjectionDisplay:
         ----------
         estimator : TensorCRP, TensorCRPCV, or another one with `components_`
             Fitted; of a TensorCRPCV the refitted best.
-        components : int or sequence of int, default=0
-            Which projections, numbered from 0.
+        components : int, sequence of int or None, default=0
+            Which projections, numbered from 0; None stands for all.
         kind : str, default="auto"
             As in `plot`.
         mode_names : sequence of str, default=None
