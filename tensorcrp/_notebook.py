@@ -43,15 +43,14 @@ def _convergence(estimator):
     """Sweeps that were taken, and what the last one still gained."""
     sweeps, most = estimator.n_iter_, estimator.max_iter
     words = f"at most {sweeps} of max_iter={most} sweeps"
-    gains = last_gains(estimator.objective_, sweeps)
+    gains = last_gains(estimator.objective_, len(estimator.sample_shape_))
     if not gains:
         return words
-    return f"{words}, the last gained at most {100 * max(gains):.2g} %"
+    return f"{words}, the last raised J by at most {100 * max(gains):.2g} %"
 
 
-def last_gains(objective, sweeps):
-    """Share by which its last sweep raised J, of every component with two or more."""
-    updates = max(map(len, objective)) // sweeps  # block updates in a sweep
+def last_gains(objective, updates):
+    """Share by which the last `updates` raised J, of components that had more."""
     pairs = [
         (curve[-1 - updates], curve[-1]) for curve in objective if len(curve) > updates
     ]

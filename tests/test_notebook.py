@@ -64,7 +64,7 @@ def test_a_fit_at_a_glance(make_samples):
     assert f"objective J: {first:.3g} (first) to {last:.3g} (last)" in text
     gain = max(curve[-1] / curve[-4] - 1 for curve in crp.objective_)
     assert "at most 4 of max_iter=4 sweeps" in text
-    assert f"gained at most {100 * gain:.2g} %" in text
+    assert f"raised J by at most {100 * gain:.2g} %" in text
     cells = ["".join(cell.itertext()) for cell in table.iter("td")]
     for line, cell in zip(lines, cells, strict=False):
         assert line.endswith(cell)

@@ -87,6 +87,19 @@ def test_a_sweep_is_an_update_of_every_mode(fit, shape, rank, updates):
         np.testing.assert_allclose(line.get_ydata(), curve / curve[-1])
 
 
+def test_a_fit_may_end_within_a_sweep(fit):
+    """Sweeps are counted by modes, whatever the length of the histories."""
+    for tol in (0.3, 0.1, 0.03, 0.01, 0.003):
+        crp, _, _ = fit((5, 4, 6), h=6, tol=tol, max_iter=50)
+        display = ConvergenceDisplay.from_estimator(crp, unit="sweep")
+        assert display.order == 3
+        ends = [line.get_xdata()[-1] for line in display.lines_]
+        assert ends == [len(curve) / 3 for curve in crp.objective_]
+        if any(end != int(end) for end in ends):
+            return
+    raise AssertionError("every fit ended with a sweep: the test shows nothing")
+
+
 def test_a_search_shows_its_best(make_samples):
     X, y = make_samples((4, 3), n=40)
     search = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0), cv=2).fit(X, y)

@@ -78,7 +78,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        model = fitted(estimator, "objective_", "n_iter_")
+        model = fitted(estimator, "objective_", "sample_shape_")
         objective = model.objective_
         if not isinstance(objective, list):  # one number, or one per component
             raise ValueError(
@@ -87,8 +87,8 @@ class ConvergenceDisplay:
             )
         numbers = check_components(components, len(objective))
         labels = [f"projection {p + 1}" for p in numbers]
-        # N block updates a sweep, but one at full rank: the histories know.
-        order = max(map(len, objective)) // model.n_iter_
+        # N block updates are a sweep, but at full rank one update is all there is.
+        order = min(len(model.sample_shape_), max(map(len, objective)))
         display = cls([objective[p] for p in numbers], labels=labels, order=order)
         return display.plot(ax=ax, **how)
 
