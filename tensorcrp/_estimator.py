@@ -6,6 +6,7 @@ that names the value and the repair; an estimator that is fitted whole or left a
 """
 
 from contextlib import contextmanager
+from functools import partial
 from math import prod
 from numbers import Integral, Real
 
@@ -24,6 +25,15 @@ from sklearn.utils.validation import (
 )
 
 from tensorcrp._algebra import working_dtype
+from tensorcrp._checks import (
+    check_alike,
+    check_chunks,
+    check_modes,
+    check_stored,
+    objects_explained,
+    refuse,
+)
+from tensorcrp._sources import as_source, check_finite, is_dask, map_samples
 
 
 class TooFewSamples(ValueError):
@@ -49,12 +59,17 @@ class TensorTransformer(
         Returns
         -------
         ndarray of shape (n, h)
-            float32 if X is float32, else float64.
+            float32 if X is float32, else float64. A dask array, not computed, if X
+            is one. Memory maps, Zarr arrays and HDF5 datasets are read in blocks.
         """
         X = check_tensor(self, X)
-        dtype = working_dtype(X)
-        flat = X.reshape(len(X), -1).astype(dtype, copy=False)
-        return flat @ self.projections_.T.astype(dtype, copy=False)
+        return map_samples(
+            self._feature_map(), X, working_dtype(X), self._n_features_out
+        )
+
+    def _feature_map(self):
+        """A function (b, l_1, ..., l_N) -> (b, h) that can be sent elsewhere."""
+        return partial(flat_features, self.projections_)
 
     def inverse_transform(self, X):
         """Tensors that the features stand for: ``sum_p x_p W_p``.
@@ -93,6 +108,13 @@ class TensorTransformer(
         return tags
 
 
+def flat_features(projections, X):
+    """Inner products of samples, flattened, with projections (h, P): (b, h)."""
+    dtype = working_dtype(X)
+    flat = X.reshape(len(X), -1).astype(dtype, copy=False)
+    return flat @ projections.T.astype(dtype, copy=False)
+
+
 @contextmanager
 def all_or_nothing(estimator):
     """Give the estimator its earlier state back if the block is left by an error.
@@ -108,43 +130,83 @@ def all_or_nothing(estimator):
         raise
 
 
-def check_samples(estimator, X, y, sample_weight=None, *, reset=True):
+def check_samples(estimator, X, y, sample_weight=None, *, reset=True, lazy=False):
     """Checked ``X`` (n, l_1, ..., l_N), labels (n,) and weights (n,) or None.
 
     Sets ``sample_shape_`` and ``input_shape_`` if `reset`, else compares with them.
-    An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back.
+    An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back. If `lazy`, what
+    is not in memory stays there: ``X`` is a `Source`, and NaN in it is not noticed
+    before it is read.
     """
-    _refuse(X)
+    source = _outside(estimator, X, lazy)
+    y = _local(y, source, "y")
+    sample_weight = _local(sample_weight, source, "sample_weight")
     if not reset:
         _compare_shape(estimator, X)
-    with _objects_explained():
-        checked = validate_data(estimator, X, y, reset=reset, **_RULES)
-    X, y = (checked, None) if isinstance(y, str) else checked
-    _check_modes(X)
-    _check_finite(X)
+    given = X if source is None else source.stand_in()
+    with objects_explained():
+        checked = validate_data(estimator, given, y, reset=reset, **_RULES)
+    given, y = (checked, None) if isinstance(y, str) else checked
+    check_modes(given)
     if y is not None:
         check_classification_targets(y)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            sample_weight, given, dtype=np.float64, ensure_non_negative=True
         )
         if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
             raise ValueError("Sample weights must contain a non-zero number.")
+    X = given if source is None else source
+    if source is None:
+        check_finite(X)
     if reset:
         estimator.input_shape_ = X.shape[1:]
         estimator.sample_shape_ = _sample_shape(estimator, X)
     return X.reshape(len(X), *estimator.sample_shape_), y, sample_weight
 
 
-def check_tensor(estimator, X):
-    """Checked ``X`` of the fitted sample shape, in the layout given to fit."""
+def check_tensor(estimator, X, lazy=True):
+    """Checked ``X`` of the fitted sample shape, in the layout given to fit.
+
+    What is not in memory becomes a `Source` if `lazy`, see `check_samples`.
+    """
     check_is_fitted(estimator)
-    _refuse(X)
+    source = _outside(estimator, X, lazy)
     _compare_shape(estimator, X)
-    with _objects_explained():
-        X = validate_data(estimator, X, reset=False, **_RULES)
-    _check_finite(X)
+    given = X if source is None else source.stand_in()
+    with objects_explained():
+        X = validate_data(estimator, given, reset=False, **_RULES)
+    if source is not None:
+        return source
+    check_finite(X)
     return X
+
+
+def _outside(estimator, X, lazy):
+    """A `Source` of samples outside memory; None if they are, or have to be, in it."""
+    refuse(X)
+    if not lazy:
+        if is_dask(X):
+            raise TypeError(
+                f"{type(estimator).__name__} needs all samples in memory, and X is a "
+                "dask array: pass X.compute()."
+            )
+        return None
+    source = as_source(X)
+    if source is not None:
+        check_stored(source.array)
+        if is_dask(source):
+            check_chunks(source.array)
+    return source
+
+
+def _local(values, source, name):
+    """Labels or weights (n,) in memory, whose chunks have to be those of X."""
+    if not is_dask(values):
+        return values
+    if source is not None and is_dask(source):
+        check_alike(values, source.array, name)
+    return np.asarray(values)
 
 
 UNLABELLED = "no_validation"  # scikit-learn's word for: there is no y to look at
@@ -186,6 +248,12 @@ def ridge(scatter, reg, reg_scale="relative", nothing=None):
     check_range(scatter.largest, trace)
     if reg_scale == "relative" and trace == 0:
         raise TooFewSamples(nothing or NOTHING_WITHIN)
+    if reg == 0 and not isinstance(scatter.root, np.ndarray):
+        raise ValueError(
+            "reg=0 with a within-class scatter that is not in memory: whether the "
+            "objective has a maximum is not known. Set reg > 0, e.g. 0.3, or raise "
+            "max_memory."
+        )
     if reg == 0 and _is_singular(scatter.root):
         raise TooFewSamples(
             f"reg=0 with a singular within-class scatter ({len(scatter.root)} rows "
@@ -247,48 +315,6 @@ def _sample_shape(estimator, X):
     return tuple(given)
 
 
-def _refuse(X):
-    """Ragged, complex and object input: what scikit-learn names less clearly."""
-    if isinstance(X, (list, tuple)):
-        try:
-            X = np.asarray(X)
-        except ValueError as error:
-            raise ValueError(_RAGGED) from error
-    if not isinstance(X, np.ndarray):
-        return
-    if isinstance(X, np.ma.MaskedArray):
-        raise ValueError(
-            "X is a masked array, and its mask would be ignored. Fill it with "
-            "X.filled(value), or leave samples with masked entries out."
-        )
-    if X.dtype.kind == "O" and any(isinstance(each, np.ndarray) for each in X.flat):
-        raise ValueError(_RAGGED)
-    if X.dtype.kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X is {X.dtype}. Pass X.real, abs(X), or real "
-            "and imaginary parts stacked as one more mode."
-        )
-
-
-_RAGGED = (
-    "X is ragged: its samples do not all have the same shape. Crop, pad or resample "
-    "them to one shape, then stack them with numpy.stack."
-)
-
-
-@contextmanager
-def _objects_explained():
-    try:
-        yield
-    except TypeError as error:
-        if "float()" not in str(error):
-            raise
-        raise TypeError(
-            f"X holds objects that are not numbers ({error}); convert it to an array "
-            "of numbers first."
-        ) from error
-
-
 def _compare_shape(estimator, X):
     """Compare every mode; scikit-learn itself looks at the first one alone."""
     if issparse(X):
@@ -300,34 +326,6 @@ def _compare_shape(estimator, X):
             f"X has samples of shape {shape}, but {type(estimator).__name__} was "
             f"fitted on samples of shape {fitted}; reshape or resample X to match."
         )
-
-
-def _check_modes(X):
-    for mode, size in enumerate(X.shape[1:]):
-        if size == 0:
-            raise ValueError(
-                f"X has shape {X.shape}: mode {mode} of its samples has size 0. "
-                "Every mode needs at least one entry."
-            )
-
-
-def _check_finite(X):
-    """Refuse NaN and infinity and say where the first one is."""
-    if X.dtype.kind != "f":
-        return
-    with np.errstate(all="ignore"):
-        if np.isfinite(X.sum(dtype=np.float64)):
-            return
-    for i, sample in enumerate(X):  # sample by sample: no mask as large as X
-        bad = ~np.isfinite(sample)
-        if bad.any():
-            entry = tuple(int(j) for j in np.argwhere(bad)[0])
-            what = "NaN" if np.isnan(sample[entry]) else "infinity (inf)"
-            raise ValueError(
-                f"Input X contains {what}, first in sample {i} at entry {entry}. "
-                "Remove such samples or fill the entries, e.g. by "
-                "numpy.nan_to_num or sklearn.impute."
-            )
 
 
 def check_integer(name, value, least=1, also=()):

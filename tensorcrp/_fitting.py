@@ -3,13 +3,16 @@
 In: samples with labels, batches of them, or a `ClassScatter`.
 Out: a fitted estimator; each subclass turns statistics into its fitted attributes in
 ``_solve_scatter``. Statistics of batches merge exactly, so that any number of batches
-gives what one `fit` gives.
+gives what one `fit` gives. Samples may be outside memory, in files or in the chunks of
+a dask array; then only their statistics, or blocks of them, are ever in memory.
 """
 
 import warnings
-from math import prod
+from functools import partial
+from math import inf, prod
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp._algebra import working_dtype
@@ -25,7 +28,9 @@ from tensorcrp._estimator import (
     check_shape,
     ridge,
 )
-from tensorcrp.scatter import ClassScatter
+from tensorcrp._memory import memory_limit
+from tensorcrp._sources import is_collection, is_dask
+from tensorcrp.scatter import ClassScatter, root_bytes
 
 
 class ScatterFit:
@@ -39,9 +44,12 @@ class ScatterFit:
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-            Read in blocks and never changed; a read-only memory map will do.
+            Read in blocks and never changed. A memory map, a Zarr array, an HDF5
+            dataset or a dask array in chunks of samples is never loaded as a whole
+            unless its statistics are as large and fit into memory.
         y : array-like of shape (n,)
-            Ignored by methods without labels.
+            Ignored by methods without labels. A dask array if X is one, in the same
+            chunks.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -56,7 +64,11 @@ class ScatterFit:
             if self._labelled:
                 self._check_labels(y, weight)
             self._check_sizes(y)
-            return self._solve_scatter(self._checked_statistics(X, y, weight))
+            max_memory = getattr(self, "max_memory", None)
+            scatter = self._checked_statistics(X, y, weight, max_memory)
+            if getattr(self, "verbose", 0):
+                print(_which_root(self, scatter, max_memory), flush=True)
+            return self._solve_scatter(scatter)
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Take in a batch and fit to all batches so far.
@@ -86,10 +98,7 @@ class ScatterFit:
                 forget(self)
             X, y, weight = self._check(X, y, sample_weight, reset=so_far is None)
             batch = self._checked_statistics(X, y, weight)
-            # Some statistics are of vectors, depending on parameters that may change.
-            if so_far is not None:
-                batch = so_far.reshape(batch.shape).merge(batch)
-            self._scatter = batch
+            self._scatter = self._merged(so_far, batch)
             self._check_sizes(self._scatter.classes)
             try:
                 return self._solve_scatter(self._scatter)
@@ -97,6 +106,45 @@ class ScatterFit:
                 if self.__sklearn_is_fitted__():
                     raise
                 return self
+
+    def fit_batches(self, batches):
+        """Fit to all batches of a stream, solving once at its end.
+
+        The same as `partial_fit` batch by batch, without a model after every batch.
+        Later batches may follow with `partial_fit`.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y) or (X, y, sample_weight), or dask collection
+            An iterator, e.g. a generator that reads files, is asked for one batch
+            after the other. From a dask bag, or a list of delayed objects, of batches
+            only statistics come here; they are merged in a tree on the way.
+
+        Returns
+        -------
+        object
+            The fitted estimator. After an error it is what it was before.
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            forget(self)
+            state = None
+            for part in _statistics_of_batches(self, batches):
+                state = _joined(self, state, part)
+            if state is None:
+                raise TooFewSamples("batches is empty: there is nothing to fit to.")
+            attributes, self._scatter = state
+            vars(self).update(attributes)
+            self._check_sizes(self._scatter.classes)
+            return self._solve_scatter(self._scatter)
+
+    def _merged(self, so_far, batch):
+        """Statistics of all batches, in no more rows than `max_rows` if it is set."""
+        # Some statistics are of vectors, depending on parameters that may change.
+        if so_far is not None:
+            batch = so_far.reshape(batch.shape).merge(batch)
+        max_rows = getattr(self, "max_rows", None)
+        return batch if max_rows is None else batch.shrink(max_rows)
 
     def fit_scatter(self, scatter):
         """Fit to class statistics alone.
@@ -121,15 +169,15 @@ class ScatterFit:
 
     def _check(self, X, y, sample_weight, reset=True):
         y = y if self._labelled else UNLABELLED
-        return check_samples(self, X, y, sample_weight, reset=reset)
+        return check_samples(self, X, y, sample_weight, reset=reset, lazy=True)
 
-    def _statistics(self, X, y, weight):
-        y = [0] * len(X) if y is None else y
-        return ClassScatter.from_samples(X, y, weight)
+    def _statistics(self, X, y, weight, max_memory):
+        y = np.zeros(len(X), int) if y is None else y
+        return statistics(X, y, weight, max_memory)
 
-    def _checked_statistics(self, X, y, weight):
+    def _checked_statistics(self, X, y, weight, max_memory=inf):
         """Statistics of numbers that are long enough for their scale and offset."""
-        scatter = self._statistics(X, y, weight)
+        scatter = self._statistics(X, y, weight, max_memory)
         check_range(scatter.largest, scatter.trace)
         if self._offset_counts and working_dtype(X) == np.float32:
             warn_of_an_offset(scatter)
@@ -148,6 +196,69 @@ class ScatterFit:
 
     def _check_parameters(self):
         check_common(self)
+
+
+def statistics(X, y, weight, max_memory):
+    """Class statistics of samples in memory, in a file or in the chunks of dask.
+
+    `max_memory` is a number of bytes, or None for half of what is free.
+    """
+    wanted = root_bytes(X.shape, working_dtype(X))
+    limit = memory_limit(max_memory, wanted)
+    if is_dask(X):
+        from tensorcrp.distributed import chunk_statistics
+
+        return chunk_statistics(X, y, weight, limit)
+    return ClassScatter.from_samples(X, y, weight, limit)
+
+
+def _statistics_of_batches(estimator, batches):
+    """Attributes of the gate and statistics of each batch, or of many at once."""
+    if is_collection(batches):
+        from tensorcrp.distributed import batch_statistics
+
+        stream, join = (partial(step, clone(estimator)) for step in (_stream, _joined))
+        return [batch_statistics(stream, join, batches)]
+    return (_stream(clone(estimator), [batch]) for batch in batches)
+
+
+def _stream(estimator, batches):
+    """``(attributes, scatter)`` of some batches by an unfitted estimator; or None."""
+    state = None
+    for X, y, *weight in batches:
+        forget(estimator)
+        X, y, weight = estimator._check(X, y, *weight or [None])
+        scatter = estimator._checked_statistics(X, y, weight)
+        attributes = {k: v for k, v in vars(estimator).items() if k.endswith("_")}
+        state = _joined(estimator, state, (attributes, scatter))
+    return state
+
+
+def _joined(estimator, state, other):
+    """Two results of `_stream` in one; the first one's attributes count."""
+    if state is None or other is None:
+        return state or other
+    (attributes, scatter), (others, batch) = state, other
+    if attributes["input_shape_"] != others["input_shape_"]:
+        raise ValueError(
+            f"a batch has samples of shape {others['input_shape_']}, others of shape "
+            f"{attributes['input_shape_']}; reshape or resample it to match."
+        )
+    return attributes, estimator._merged(scatter, batch)
+
+
+def _which_root(estimator, scatter, max_memory):
+    """A line that says whether there is a copy of the data in memory, and why."""
+    root, n_features = scatter.root, prod(scatter.shape)
+    megabytes = f"{root.nbytes / 1e6:,.0f} MB"
+    if not isinstance(root, np.ndarray):
+        free = "half of the free memory" if max_memory is None else "max_memory"
+        what = f"every pass reads X, as {megabytes} of centred samples exceed {free}"
+    elif len(root) == n_features:
+        what = f"more samples than entries, so {n_features} rows ({megabytes}) do"
+    else:
+        what = f"a centred copy of {len(root)} samples ({megabytes}) in memory"
+    return f"[{type(estimator).__name__}] {what}"
 
 
 def check_common(estimator):

@@ -79,8 +79,16 @@ class TensorCRP(ScatterFit, TensorTransformer):
         Shape of a sample when the rows of X are flattened samples.
     random_state : int, RandomState instance or None, default=None
         Source of random starts. Nothing else is random.
+    max_memory : float, default=None
+        Bytes that `fit` may take for what it keeps of the samples: a centred copy, or
+        P rows if there are more samples than entries. If that is more, every pass
+        reads the samples again, in blocks. None stands for half of what is free.
+    max_rows : int, default=None
+        Rows that `partial_fit` and `fit_batches` may keep of all batches. None stands
+        for P, which is exact; fewer give an approximation whose error is known, see
+        `root_error_`.
     verbose : int, default=0
-        Print a line after each projection.
+        Print a line on memory, and one after each projection.
 
     Attributes
     ----------
@@ -96,6 +104,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
         Largest number of sweeps that a projection took.
     lambda_ : float
         The ridge in the scale of the data, the paper's lambda.
+    root_error_ : float
+        Largest share of the trace of the within-class scatter by which that scatter
+        can be wrong in any direction: 0 unless `max_rows` was too few.
     classes_ : ndarray of shape (c,)
     sample_shape_ : tuple of int
     input_shape_ : tuple of int
@@ -141,6 +152,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
         tol=0.1,
         sample_shape=None,
         random_state=None,
+        max_memory=None,
+        max_rows=None,
         verbose=0,
     ):
         self.n_components = n_components
@@ -154,6 +167,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.tol = tol
         self.sample_shape = sample_shape
         self.random_state = random_state
+        self.max_memory = max_memory
+        self.max_rows = max_rows
         self.verbose = verbose
 
     def cp_tensor(self, component):
@@ -181,9 +196,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """Statistics -> solver -> fitted attributes."""
         with bounded_threads(scatter.root.nbytes, SMALL_PASSES):
             ((result, lam),) = self._path(scatter, [self.reg])
-            classes = scatter.classes
+            classes, error = scatter.classes, relative_error(scatter)
             del scatter  # the working copy makes room for the projections
             self._take(result, lam, classes)
+        self.root_error_ = error
         unfinished = int((~result.converged).sum())
         if unfinished and self.tol > 0:
             warnings.warn(
@@ -229,10 +245,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.lambda_, self.classes_ = lam, classes
         return self
 
-    def _statistics(self, X, y, weight):
+    def _statistics(self, X, y, weight, max_memory):
         if self._is_full():  # vectors from the start: no second copy later
             X = X.reshape(len(X), -1)
-        return super()._statistics(X, y, weight)
+        return super()._statistics(X, y, weight, max_memory)
 
     def _check_labels(self, y, weight):
         check_labels(y, weight, self.reg_scale)
@@ -284,6 +300,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
         check_integer("n_init", self.n_init)
         check_integer("max_iter", self.max_iter)
         check_random_state(self.random_state)
+        if self.max_memory is not None:
+            check_real("max_memory", self.max_memory)
+        if self.max_rows is not None:
+            check_integer("max_rows", self.max_rows, least=2)
         if isinstance(self.init, str):
             check_choice("init", self.init, INITS)
         if self.sample_shape is not None:
@@ -298,6 +318,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
             )
 
         return line
+
+
+def relative_error(scatter):
+    """The error of the root as a share of the trace of the within-class scatter."""
+    return scatter.error / scatter.trace if scatter.error else 0.0
 
 
 def _check_factors(factors, shape, rank):

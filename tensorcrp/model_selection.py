@@ -10,7 +10,9 @@ nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import prod
 from numbers import Integral
 
 import numpy as np
@@ -29,11 +31,13 @@ from tensorcrp._estimator import (
     check_samples,
     check_shape,
     check_tensor,
+    flat_features,
 )
+from tensorcrp._fitting import statistics
 from tensorcrp._progress import progress
+from tensorcrp._sources import Source, map_samples
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.crp import TensorCRP
-from tensorcrp.scatter import ClassScatter
 
 
 class TensorCRPCV(ClassifierMixin, TensorTransformer):
@@ -56,7 +60,10 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     reg_scale, between, init, n_init, max_iter, tol, sample_shape, random_state
         As in `TensorCRP`.
     n_jobs : int, default=None
-        Processes over the folds.
+        Processes over the folds. Of no use if X is not in memory: folds then follow
+        each other, and a dask array is worked on by its own scheduler.
+    max_memory : float, default=None
+        As in `TensorCRP`.
     verbose : int, default=0
         Show a progress bar over the folds (needs tqdm).
 
@@ -111,6 +118,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         sample_shape=None,
         random_state=None,
         n_jobs=None,
+        max_memory=None,
         verbose=0,
     ):
         self.estimator = estimator
@@ -127,6 +135,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         self.sample_shape = sample_shape
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.verbose = verbose
 
     def fit(self, X, y, groups=None):
@@ -135,6 +144,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
+            May be outside memory as in `TensorCRP.fit`; features of all samples are
+            in memory.
         y : array-like of shape (n,)
         groups : array-like of shape (n,), default=None
             Handed to `cv`: samples of one group stay on one side of a split.
@@ -145,13 +156,14 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         """
         with all_or_nothing(self):
             self._check_parameters()
-            X, y, _ = check_samples(self, X, y)
-            sizes = self._sizes(len(np.unique(y)), X[0].size)
+            X, y, _ = check_samples(self, X, y, lazy=True)
+            sizes = self._sizes(len(np.unique(y)), prod(X.shape[1:]))
             folds = self._folds(X, y, groups)
             grid = _Grid(list(self.ranks), list(self.regs), sizes)
             seed = self._seed()
             models = [self._crp(k, max(sizes), seed) for k in grid.ranks]
-            scores = Parallel(n_jobs=self.n_jobs)(
+            n_jobs = None if isinstance(X, Source) else self.n_jobs
+            scores = Parallel(n_jobs=n_jobs)(
                 delayed(_score_fold)(models, self._judge(), X, y, fold, grid)
                 for fold in progress(folds, "TensorCRPCV", self.verbose)
             )
@@ -168,13 +180,11 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         Returns
         -------
         ndarray of shape (n,)
+            A dask array, not computed, if X is one.
         """
-        features = self._features(X)
-        return self.estimator_.predict(features)
-
-    def _features(self, X):
         X = check_tensor(self, X)
-        return self.best_estimator_.transform(X.reshape(len(X), *self.sample_shape_))
+        labels = partial(_labels, self._feature_map(), self.estimator_)
+        return map_samples(labels, X, self.classes_.dtype)
 
     def _choose(self, grid, scores):
         """Results of every point of the grid from scores (folds, points)."""
@@ -197,7 +207,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         crp = self._crp(best["rank"], best["n_components"], seed)
         crp.set_params(reg=best["reg"])
         self.best_estimator_ = crp.fit(X, y)
-        self.estimator_ = self._judge().fit(crp.transform(X), y)
+        self.estimator_ = self._judge().fit(np.asarray(crp.transform(X)), y)
         for name in ("components_", "projections_", "factors_", "classes_", "n_iter_"):
             setattr(self, name, getattr(crp, name))
         return self
@@ -205,7 +215,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     def _crp(self, rank, n_components, seed=None):
         """An unfitted TensorCRP with the parameters that are not searched."""
         names = ("reg_scale", "between", "init", "n_init", "max_iter", "tol")
-        shared = {name: getattr(self, name) for name in names}
+        shared = {name: getattr(self, name) for name in (*names, "max_memory")}
         return TensorCRP(n_components, rank=rank, random_state=seed, **shared)
 
     def _seed(self):
@@ -240,6 +250,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         if isinstance(cv, Integral):
             check_integer("cv", cv, least=2)
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
+        if isinstance(X, Source):  # splitters look at the number of samples alone
+            X = np.zeros(len(y))
         folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
         for train, _ in folds:
             classes, counts = np.unique(y[train], return_counts=True)
@@ -286,19 +298,22 @@ class _Grid:
         return [dict(zip(names, point, strict=True)) for point in values]
 
 
+def _labels(features, judge, X):
+    """Labels of samples by a fitted classifier of their features."""
+    return judge.predict(features(X))
+
+
 def _score_fold(models, judge, X, y, fold, grid):
     """Scores of all ranks, ridges and sizes for one fold, sizes running fastest."""
     train, test = fold
     weight = np.zeros(len(X))
     weight[train] = 1.0  # the statistics skip the others: no copy of the fold
-    flat, scores = X.reshape(len(X), -1), []
-    with bounded_threads(flat.nbytes, SMALL_PASSES):
-        scatter = ClassScatter.from_samples(X, y, weight)
+    scores = []
+    with bounded_threads(X.nbytes, SMALL_PASSES):
+        scatter = statistics(X, y, weight, models[0].max_memory)
         for crp in models:
             crp.sample_shape_ = X.shape[1:]
-            for result, lam in crp._path(scatter, grid.regs):
-                projections = crp._take(result, lam, scatter.classes).projections_
-                features = _product(flat, projections.T)
+            for features in _path_features(crp, scatter, grid.regs, X):
                 for size in grid.sizes:
                     some = features[:, :size]
                     model = clone(judge).fit(some[train], y[train])
@@ -306,9 +321,19 @@ def _score_fold(models, judge, X, y, fold, grid):
     return scores
 
 
-def _product(flat, matrix):
-    """``flat @ matrix`` in blocks of rows: other types are converted bit by bit."""
-    dtype = working_dtype(flat)
-    steps = range(0, len(flat), 256)
-    matrix = matrix.astype(dtype, copy=False)
-    return np.concatenate([flat[i : i + 256].astype(dtype) @ matrix for i in steps])
+def _path_features(crp, scatter, regs, X):
+    """Features (n, h) of all samples for each ridge, from one pass over them."""
+    rows = [
+        crp._take(result, lam, scatter.classes).projections_
+        for result, lam in crp._path(scatter, regs)
+    ]
+    function = partial(_in_blocks, np.concatenate(rows))
+    width = sum(map(len, rows))
+    features = np.asarray(map_samples(function, X, working_dtype(X), width))
+    return np.split(features, len(rows), axis=1)
+
+
+def _in_blocks(projections, X):
+    """Features in blocks of samples: other types are converted bit by bit."""
+    steps = range(0, len(X), 256)
+    return np.concatenate([flat_features(projections, X[i : i + 256]) for i in steps])

@@ -9,21 +9,28 @@ within-class scatter: rows ``A_j`` with
 the first term of the denominator in the paper's objective (4). Up to P samples the
 rows are the centred samples; beyond P (the number of entries of a sample) they are
 the triangular factor of a QR decomposition, P rows however many samples there are.
-Roots of two batches merge exactly. Nothing here knows projections.
+A root that is too large for memory is not made: its rows are read from the samples
+whenever they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink`
+makes them smaller and says by how much they are wrong. Nothing here knows projections.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
-from tensorcrp._algebra import working_dtype
-from tensorcrp._lapack import fold_rows
+from tensorcrp._centred import (
+    BLOCK_BYTES,
+    ROWS,
+    CentredRows,
+    Used,
+    as_column,
+    triangle,
+)
+from tensorcrp._sketch import shrink_rows
+from tensorcrp._sources import as_source, blocks
 from tensorcrp._threads import bounded_threads
-
-BLOCK_BYTES = 2**20  # samples are read in blocks of about 1 MB, which stay in cache
-ROWS = 1024  # folded into a triangle at a time, at least
 
 
 @dataclass(frozen=True)
@@ -38,26 +45,38 @@ class ClassScatter:
         Sum of the sample weights per class.
     means : ndarray of shape (c, l_1, ..., l_N)
         In float64.
-    root : ndarray of shape (r, l_1, ..., l_N)
-        Centred samples in their working precision, a triangle in float64.
+    root : ndarray or CentredRows of shape (r, l_1, ..., l_N)
+        Centred samples in their working precision, a triangle in float64, or rows
+        that are read from the samples when they are needed.
+    error : float
+        How much the spectral norm of the within-class scatter and of what the root
+        stands for can differ at most: 0 unless `shrink` made the root smaller.
+    missing : float
+        How much trace the root lacks for the same reason.
     """
 
     classes: np.ndarray
     counts: np.ndarray
     means: np.ndarray
     root: np.ndarray
+    error: float = 0.0
+    missing: float = 0.0
 
     @classmethod
-    def from_samples(cls, X, y, sample_weight=None):
+    def from_samples(cls, X, y, sample_weight=None, max_memory=inf):
         """Statistics of samples, read in blocks and copied at most once.
 
         Parameters
         ----------
-        X : ndarray of shape (n, l_1, ..., l_N)
-            Real numbers of any type. The centred samples of float32 stay float32.
+        X : array of shape (n, l_1, ..., l_N)
+            Real numbers of any type. The centred samples of float32 stay float32. A
+            memory map, Zarr array or HDF5 dataset is never loaded as a whole.
         y : ndarray of shape (n,)
         sample_weight : ndarray of shape (n,), optional
             Not negative; samples of weight zero count for nothing.
+        max_memory : float, optional
+            Bytes that the root may take. If it takes more, its rows are read from X
+            whenever they are needed, so X has to stay as it is.
 
         Examples
         --------
@@ -69,17 +88,20 @@ class ClassScatter:
         >>> scatter.root.shape  # six samples, but four entries
         (4, 2, 2)
         """
-        X, y = np.asarray(X), np.asarray(y)
+        source, y = as_source(X), np.asarray(y)
+        X = np.asarray(X) if source is None else source
         weight = _checked_weight(sample_weight, X, y)
-        used = np.flatnonzero(weight)
-        classes, codes = np.unique(y[used], return_inverse=True)
-        counts = np.bincount(codes, weight[used])
-        batches = _Batches(X, used, codes, weight[used])
-        tall = len(used) > prod(X.shape[1:])
+        index = np.flatnonzero(weight)
+        classes, codes = np.unique(y[index], return_inverse=True)
+        counts = np.bincount(codes, weight[index])
+        used = Used(X, index, codes, weight[index])
         with bounded_threads(0):  # blocks are small, however many there are
-            means = batches.class_means(counts)
-            root = batches.triangle(means) if tall else batches.centred(means)
-        return cls(classes, counts, means, root)
+            rows = CentredRows(used, used.means(counts))
+            root = rows
+            if root_bytes(rows.shape, rows.dtype) <= max_memory:
+                tall = len(index) > prod(X.shape[1:])
+                root = rows.triangle() if tall else np.asarray(rows)
+        return cls(classes, counts, rows.means, root)
 
     @property
     def shape(self):
@@ -97,8 +119,8 @@ class ClassScatter:
         squares, largest = np.zeros((2, rows.shape[1]))
         step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
         with np.errstate(over="ignore"):
-            for start in range(0, len(rows), step):
-                block = rows[start : start + step].astype(float)
+            for _, block in blocks(rows, step):
+                block = block.astype(float)
                 largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
                 squares += np.square(block, out=block).sum(axis=0)
         means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
@@ -109,7 +131,7 @@ class ClassScatter:
     def trace(self):
         """Trace of the within-class scatter."""
         with np.errstate(over="ignore"):
-            return float(self._spread[0].sum())
+            return float(self._spread[0].sum() + self.missing)
 
     @property
     def largest(self):
@@ -122,10 +144,10 @@ class ClassScatter:
         Deviations of the class means from the overall mean, each once
         (``"classes"``, the paper) or by class size (``"samples"``, classical LDA).
         """
-        share = _as_column(self.counts / self.counts.sum(), self.means.ndim)
+        share = as_column(self.counts / self.counts.sum(), self.means.ndim)
         deviations = self.means - (share * self.means).sum(axis=0)
         if weighting == "samples":
-            deviations = deviations * np.sqrt(_as_column(self.counts, self.means.ndim))
+            deviations = deviations * np.sqrt(as_column(self.counts, self.means.ndim))
         return deviations
 
     def merge(self, other):
@@ -147,21 +169,54 @@ class ClassScatter:
         classes = np.union1d(self.classes, other.classes)
         (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))
         counts = n1 + n2
-        pull = _as_column(n2 / counts, m1.ndim)
+        pull = as_column(n2 / counts, m1.ndim)
         means = m1 + pull * (m2 - m1)
-        gap = np.sqrt(_as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
-        root = _stack([self.root, other.root, gap])
-        return ClassScatter(classes, counts, means, root).compress()
+        gap = np.sqrt(as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
+        root = _stack([np.asarray(self.root), np.asarray(other.root), gap])
+        error, missing = self.error + other.error, self.missing + other.missing
+        return ClassScatter(classes, counts, means, root, error, missing).compress()
 
     def compress(self):
         """The same statistics with at most P rows in the root."""
         n_features = prod(self.shape)
         if len(self.root) <= n_features:
             return self
-        rows = self.root.reshape(len(self.root), n_features)
+        if isinstance(self.root, CentredRows):
+            return replace(self, root=self.root.triangle())
+        rows, start = self.root.reshape(len(self.root), n_features), None
+        if not np.tril(rows[:n_features], -1).any():  # new rows below an old root
+            start, rows = rows[:n_features], rows[n_features:]
         with bounded_threads(0):
-            triangle = _triangle(rows[i : i + ROWS] for i in range(0, len(rows), ROWS))
-        return replace(self, root=triangle.reshape(-1, *self.shape))
+            root = triangle((block for _, block in blocks(rows, ROWS)), start)
+        return replace(self, root=root.reshape(-1, *self.shape))
+
+    def shrink(self, max_rows):
+        """Nearly the same statistics with at most `max_rows` rows in the root.
+
+        Frequent directions: what the new root stands for is never more than the
+        within-class scatter, and never less by more than `error` in any direction.
+        Half of the rows are given up at once, so that the next ones have room.
+
+        Parameters
+        ----------
+        max_rows : int
+            At least 2.
+
+        Returns
+        -------
+        ClassScatter
+            The same if the root has no more rows than that.
+        """
+        if len(self.root) <= max_rows:
+            return self
+        rows = np.asarray(self.root).reshape(len(self.root), -1)
+        with bounded_threads(rows.nbytes):
+            root, delta = shrink_rows(rows, max_rows // 2)
+        smaller = replace(
+            self, root=root.reshape(-1, *self.shape), error=self.error + delta
+        )
+        lost = self.trace - smaller.trace
+        return replace(smaller, missing=self.missing + max(0.0, lost))
 
     def reshape(self, shape):
         """The same statistics of samples of another shape with as many entries."""
@@ -179,67 +234,13 @@ class ClassScatter:
         return counts, means
 
 
-@dataclass(frozen=True)
-class _Batches:
-    """Blocks of the used samples with their class codes and weights."""
+def root_bytes(shape, dtype):
+    """Bytes that making the root of samples (n, l_1, ..., l_N) takes.
 
-    X: np.ndarray
-    used: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray
-
-    def _blocks(self, rows):
-        for start in range(0, len(self.used), rows):
-            part = slice(start, start + rows)
-            yield part, self.X[self.used[part]].astype(float, copy=False)
-
-    def _rows(self):
-        return max(1, BLOCK_BYTES // (8 * prod(self.X.shape[1:])))
-
-    def class_means(self, counts):
-        """Means (c, l_1, ..., l_N), by way of the deviations from the first sample.
-
-        Entries that never vary are exact so, and a large offset costs no digits.
-        """
-        first = self.X[self.used[0]].astype(float)
-        sums = np.zeros((len(counts), *first.shape))
-        for part, block in self._blocks(self._rows()):
-            block -= first
-            member = np.zeros((len(counts), len(block)))
-            member[self.codes[part], np.arange(len(block))] = self.weight[part]
-            sums += np.tensordot(member, block, axes=1)
-        return first + sums / _as_column(counts, sums.ndim)
-
-    def _deviations(self, means, rows):
-        for part, block in self._blocks(rows):
-            for sample, code in zip(block, self.codes[part], strict=True):
-                sample -= means[code]  # no array of as many means as samples
-            block *= _as_column(np.sqrt(self.weight[part]), block.ndim)
-            yield part, block
-
-    def centred(self, means):
-        """Weighted deviations from the class means: the one copy of the data."""
-        dtype = working_dtype(self.X)
-        root = np.empty((len(self.used), *self.X.shape[1:]), dtype)
-        for part, block in self._deviations(means, self._rows()):
-            root[part] = block
-        return root
-
-    def triangle(self, means):
-        """Triangular root of all deviations, P rows, blocks folded in one by one."""
-        blocks = self._deviations(means, max(ROWS, self._rows()))
-        triangle = _triangle(block.reshape(len(block), -1) for _, block in blocks)
-        return triangle.reshape(-1, *self.X.shape[1:])
-
-
-def _triangle(blocks):
-    """Triangular root (P, P) of all rows, from blocks (n, P)."""
-    triangle = None
-    for block in blocks:
-        if triangle is None:
-            triangle = np.zeros((block.shape[1],) * 2, order="F")
-        triangle = fold_rows(triangle, block.astype(float, copy=False))
-    return np.ascontiguousarray(triangle)
+    The centred samples, or two triangles: LAPACK's order of columns and ours.
+    """
+    n, P = shape[0], prod(shape[1:])
+    return 16 * P * P if n > P else n * P * np.dtype(dtype).itemsize
 
 
 def _stack(parts):
@@ -273,8 +274,3 @@ def _checked_weight(weight, X, y):
             f"sample_weight needs {len(y)} numbers, none negative and not all zero."
         )
     return weight
-
-
-def _as_column(values, ndim):
-    """Values (n,) shaped to multiply an array of `ndim` axes along its first."""
-    return np.reshape(values, (-1,) + (1,) * (ndim - 1))

@@ -471,7 +471,8 @@ def test_more_starts_never_give_a_worse_first_projection():
 def test_verbose_prints_one_line_per_component(capsys):
     X, y = samples((4, 3))
     crp(5, verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
+    memory, *lines = capsys.readouterr().out.splitlines()
+    assert "12 rows" in memory
     assert len(lines) == 5
     for p, line in enumerate(lines, start=1):
         assert f"{p}/5" in line

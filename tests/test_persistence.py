@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -486,6 +487,47 @@ def test_an_older_minor_version_loads(path, monkeypatch):
     save(model, path)
     monkeypatch.setattr(format_module, "MINOR", 3)
     assert_same(load(path), model)
+
+
+def without(texts, name, *gone):
+    node = json.loads(texts[name])
+    node["dict"] = [pair for pair in node["dict"] if pair[0] not in gone]
+    return json.dumps(node)
+
+
+def test_version_1_0_had_no_limits_of_memory(path):
+    """Its files have neither those parameters nor the error of the root."""
+    model = TensorCRP(2).partial_fit(X, Y)
+    save(model, path)
+    content = path.read_bytes()
+    texts = json.loads(split_file(content)[0])["__metadata__"]
+    older = {
+        "format": "1.0",
+        "parameters": without(texts, "parameters", "max_memory", "max_rows"),
+        "state": without(texts, "state", "root_error_"),
+    }
+    path.write_bytes(rewritten(content, **older))
+    again = load(path)
+    assert_same(again, model)
+    assert (again.root_error_, again.max_memory, again.max_rows) == (0.0, None, None)
+    assert_same(again.partial_fit(X, Y), model.partial_fit(X, Y))
+
+
+def test_a_stream_keeps_its_error(path):
+    model = TensorCRP(2, max_rows=4, max_memory=1e9).partial_fit(X, Y)
+    again = there_and_back(model, path)
+    assert again.root_error_ == model.root_error_ > 0
+    assert_same(again.partial_fit(X, Y), model.partial_fit(X, Y))
+
+
+@pytest.mark.parametrize("name", ["error", "missing"])
+@pytest.mark.parametrize("value", [-1.0, np.inf, np.nan, 1, "a", None])
+def test_errors_that_are_none(name, value, path):
+    model = TensorCRP(2).partial_fit(X, Y)
+    model._scatter = replace(model._scatter, **{name: value})
+    save(model, path)
+    with pytest.raises(ModelFormatError, match="no number"):
+        load(path)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.0.0", "0.9", "x.y", "-1.0", "1.99999999"])

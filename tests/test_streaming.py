@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from tensorcrp import ClassScatter, TensorCRP
+from tensorcrp import ClassScatter, TensorCRP, baselines
 
 ROUNDING = 1e-10
 SHAPES = [(8,), (4, 3), (3, 2, 4)]
@@ -364,3 +364,164 @@ def test_fit_scatter_of_another_shape_replaces_everything():
     model.fit_scatter(ClassScatter.from_samples(swapped, y))
     assert model.sample_shape_ == model.input_shape_ == (3, 4)
     assert_equivalent(model, clone(CRP).fit(swapped, y), swapped)
+
+
+# --- a stream as a whole ----------------------------------------------------------
+
+
+@orders
+@sizes
+@ways
+def test_fit_batches_equals_one_fit(shape, n, batches):
+    X, y = samples(shape, n)
+    parts = batches(y, np.random.default_rng(1))
+    model = clone(CRP).fit_batches((X[part], y[part]) for part in parts)
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_fit_batches_with_weights_and_a_batch_after_it():
+    X, y = samples((4, 3), 60)
+    weight = np.random.default_rng(2).uniform(0.5, 3, 60)
+    parts = [slice(0, 20), slice(20, 40), slice(40, 60)]
+    *first, last = [(X[part], y[part], weight[part]) for part in parts]
+    model = clone(CRP).fit_batches(first).partial_fit(*last)
+    assert_equivalent(model, clone(CRP).fit(X, y, sample_weight=weight), X)
+
+
+def test_fit_batches_starts_anew():
+    X, y = samples((4, 3), 40)
+    model = clone(CRP).partial_fit(X[:20] + 5, y[:20])
+    model.fit_batches([(X, y)])
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_fit_batches_of_a_method_without_labels():
+    X, _ = samples((4, 3), 40)
+    got = baselines.MPCA(2).fit_batches([(X[:9], None), (X[9:], None)])
+    assert_close(got.transform(X), baselines.MPCA(2).fit(X).transform(X))
+
+
+BAD_STREAMS = {
+    "another size": ([np.ones((4, 5, 3))], "(5, 3)"),
+    "NaN": ([np.full((4, 4, 3), np.nan)], "NaN"),
+    "one class": ([], "fewer than two classes"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_STREAMS)
+def test_bad_streams_leave_the_earlier_state(name):
+    X, y = samples((4, 3), 40)
+    more, words = BAD_STREAMS[name]
+    model, twin = (clone(CRP).fit(X, y) for _ in range(2))
+    with pytest.raises(ValueError) as caught:
+        one = y == 0
+        model.fit_batches([(X[one], y[one]), *((bad, y[:4]) for bad in more)])
+    assert words in str(caught.value)
+    assert_untouched(model, twin, X)
+
+
+def test_an_empty_stream():
+    with pytest.raises(ValueError, match="batches is empty"):
+        clone(CRP).fit_batches([])
+
+
+def test_an_iterator_that_fails_leaves_the_earlier_state():
+    X, y = samples((4, 3), 40)
+    model, twin = (clone(CRP).fit(X, y) for _ in range(2))
+
+    def batches():
+        yield X[:20], y[:20]
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="disk"):
+        model.fit_batches(batches())
+    assert_untouched(model, twin, X)
+
+
+# --- fewer rows than P ------------------------------------------------------------
+
+
+def within(X, y, weight=None):
+    """The within-class scatter (P, P), as its definition says."""
+    flat, total = X.reshape(len(X), -1), 0.0
+    weight = np.ones(len(X)) if weight is None else weight
+    for label in np.unique(y):
+        member = y == label
+        mean = np.average(flat[member], axis=0, weights=weight[member])
+        deviations = (flat[member] - mean) * np.sqrt(weight[member])[:, None]
+        total = total + deviations.T @ deviations
+    return total
+
+
+@pytest.mark.parametrize("max_rows", [2, 5, 10, 24, 40])
+@pytest.mark.parametrize("decay", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("batches", [one_by_one, uneven, sorted_by_class])
+def test_error_of_fewer_rows_is_within_its_bound(max_rows, decay, batches):
+    """``0 <= S_w - root^T root <= error`` in every direction; the trace is exact."""
+    X, y = samples((4, 6), 80)
+    X = X * np.arange(1.0, 25).reshape(4, 6) ** -decay  # directions of unequal scatter
+    parts = batches(y, np.random.default_rng(1))
+    model = clone(CRP).set_params(max_rows=max_rows)
+    model.fit_batches((X[part], y[part]) for part in parts)
+    scatter, exact = model._scatter, within(X, y)
+    rows = scatter.root.reshape(len(scatter.root), -1)
+    assert len(rows) <= max_rows
+    off = np.linalg.eigvalsh(exact - rows.T @ rows)
+    rounding = 1e-12 * np.trace(exact)
+    assert off[0] >= -rounding
+    assert off[-1] <= scatter.error + rounding
+    assert scatter.trace == pytest.approx(np.trace(exact), rel=1e-12)
+    assert model.root_error_ == pytest.approx(scatter.error / np.trace(exact))
+    # Each shrinking by delta takes delta off half as many directions as there are rows.
+    assert model.root_error_ <= 1 / (max_rows // 2 + 1)
+    assert model.lambda_ == pytest.approx(clone(CRP).fit(X, y).lambda_, rel=1e-10)
+
+
+def test_the_bound_is_of_use():
+    """Where few directions vary, a few rows are nearly exact, and the bound says so."""
+    rng = np.random.default_rng(0)
+    X, y = samples((8, 8), 400)
+    hidden = 10 * rng.standard_normal((400, 5)) @ rng.standard_normal((5, 64))
+    X = X + hidden.reshape(-1, 8, 8)
+    model = TensorCRP(2, max_rows=30)
+    model.fit_batches((X[i : i + 50], y[i : i + 50]) for i in range(0, 400, 50))
+    assert 0 < model.root_error_ < 0.01
+    expected = TensorCRP(2).fit(X, y).transform(X)
+    got = model.transform(X)
+    for p in range(2):
+        assert abs(np.corrcoef(got[:, p], expected[:, p])[0, 1]) > 0.99
+
+
+@pytest.mark.parametrize("max_rows", [None, 12, 100])
+def test_enough_rows_are_exact(max_rows):
+    X, y = samples((4, 3), 40)
+    model = clone(CRP).set_params(max_rows=max_rows)
+    model.fit_batches((X[i : i + 9], y[i : i + 9]) for i in range(0, 40, 9))
+    assert model.root_error_ == 0
+    assert_equivalent(model, clone(CRP).fit(X, y), X)
+
+
+def test_errors_of_shrunk_statistics_add_up():
+    X, y = samples((4, 3), 60)
+    parts = [ClassScatter.from_samples(X[i::2], y[i::2]).shrink(6) for i in range(2)]
+    merged = parts[0].merge(parts[1])
+    assert merged.error == parts[0].error + parts[1].error > 0
+    assert merged.trace == pytest.approx(np.trace(within(X, y)), rel=1e-12)
+    off = np.linalg.eigvalsh(
+        within(X, y) - np.einsum("iab,icd->abcd", *[merged.root] * 2).reshape(12, 12)
+    )
+    assert off[-1] <= merged.error * (1 + 1e-12)
+
+
+def test_nothing_to_shrink():
+    X = np.zeros((40, 4, 3))
+    scatter = ClassScatter.from_samples(X, np.arange(40) % 2).shrink(4)
+    assert scatter.root.shape == (1, 4, 3)
+    assert (scatter.error, scatter.missing, scatter.trace) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("value", [1, 0, 2.5, "many"])
+def test_bad_max_rows(value):
+    X, y = samples((4, 3), 40)
+    with pytest.raises(ValueError, match="max_rows must be an integer of at least 2"):
+        clone(CRP).set_params(max_rows=value).partial_fit(X, y)

@@ -13,10 +13,12 @@ differ in their forms, their rule and their schedule, and in nothing else.
 """
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
 from tensorcrp._algebra import multi_mode_dot
+from tensorcrp._sources import blocks
 
 # Rows are projected in blocks of about this many bytes, which stay in the processor's
 # cache from one mode product to the next.
@@ -29,7 +31,7 @@ class Form:
 
     Attributes
     ----------
-    rows : ndarray of shape (n, l_1, ..., l_N)
+    rows : ndarray or CentredRows of shape (n, l_1, ..., l_N)
         Never changed, copied in small blocks only.
     """
 
@@ -54,9 +56,8 @@ class Form:
         return sum(matrix @ matrix.T for matrix in unfolded)
 
     def _blocks(self):
-        step = max(1, BLOCK_BYTES // (8 * self.rows[0].size))
-        for start in range(0, len(self.rows), step):
-            block = self.rows[start : start + step]
+        step = max(1, BLOCK_BYTES // (8 * prod(self.shape)))
+        for _, block in blocks(self.rows, step):
             yield np.ascontiguousarray(block, dtype=float)
 
 

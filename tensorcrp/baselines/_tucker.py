@@ -8,6 +8,7 @@ A method derives from `TuckerTransformer` and says in ``_modes`` which forms, ru
 schedule of `_modes` and `_rules` it is made of.
 """
 
+from functools import partial
 from math import ceil, prod
 from numbers import Integral
 from string import Template
@@ -15,7 +16,7 @@ from string import Template
 import numpy as np
 
 from tensorcrp._algebra import working_dtype
-from tensorcrp._estimator import TensorTransformer, check_features, check_tensor
+from tensorcrp._estimator import TensorTransformer, check_features
 from tensorcrp._fitting import ScatterFit, check_within
 from tensorcrp._threads import bounded_threads
 from tensorcrp.baselines._modes import Form, project
@@ -34,15 +35,14 @@ class TuckerTransformer(TensorTransformer):
         Returns
         -------
         ndarray of shape (n, r_1 ... r_N)
-            float32 if X is float32, else float64.
+            float32 if X is float32, else float64. A dask array, not computed, if X
+            is one. Memory maps, Zarr arrays and HDF5 datasets are read in blocks.
         """
-        X = check_tensor(self, X)
-        dtype = working_dtype(X)
-        X = X.reshape(len(X), *self.sample_shape_).astype(dtype, copy=False)
-        with bounded_threads(X.nbytes):
-            if self._centres:  # before the product: a large mean would hide the rest
-                X = X - self.mean_.astype(dtype)
-            return project(X, self.factors_).reshape(len(X), -1)
+        return super().transform(X)
+
+    def _feature_map(self):
+        mean = self.mean_ if self._centres else None
+        return partial(core_features, self.factors_, mean)
 
     def inverse_transform(self, X):
         """Tensors of least norm that have the features.
@@ -79,6 +79,16 @@ class TuckerTransformer(TensorTransformer):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "factors_")
+
+
+def core_features(factors, mean, X):
+    """Cores of samples of any layout, less `mean` if there is one: (b, r_1 ... r_N)."""
+    dtype, shape = working_dtype(X), [len(factor) for factor in factors]
+    X = X.reshape(len(X), *shape).astype(dtype, copy=False)
+    with bounded_threads(X.nbytes):
+        if mean is not None:  # before the product: a large mean would hide the rest
+            X = X - mean.astype(dtype)
+        return project(X, factors).reshape(len(X), -1)
 
 
 class TuckerDiscriminant(ScatterFit, TuckerTransformer):

@@ -6,7 +6,7 @@ at once: the maximisers of ``w^T S_b w / w^T (S_w + lambda I) w`` with
 there are fewer samples than entries.
 """
 
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -45,6 +45,10 @@ class VectorTransformer(ScatterFit, TensorTransformer):
 
     def _basis(self):
         return np.linalg.pinv(self.projections_).T
+
+    def _statistics(self, X, y, weight, max_memory):
+        # Gram matrices of all rows and columns: they have to be in memory.
+        return super()._statistics(X, y, weight, inf)
 
 
 @documented
@@ -119,8 +123,8 @@ class RidgeLDA(VectorTransformer):
         self.between = between
         self.sample_shape = sample_shape
 
-    def _statistics(self, X, y, weight):
-        return super()._statistics(X.reshape(len(X), -1), y, weight)
+    def _statistics(self, X, y, weight, max_memory):
+        return super()._statistics(X.reshape(len(X), -1), y, weight, max_memory)
 
     def _solve_scatter(self, scatter):
         flat = scatter.reshape((prod(scatter.shape),))

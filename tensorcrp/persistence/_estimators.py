@@ -239,7 +239,10 @@ def _random_from(parts):
 
 
 def _scatter_apart(scatter):
-    return {field.name: getattr(scatter, field.name) for field in fields(scatter)}
+    """Its fields, less those that say that it is exact: version 1.0 had only such."""
+    values = {field.name: getattr(scatter, field.name) for field in fields(scatter)}
+    exact = {name for name in ("error", "missing") if values[name] == 0}
+    return {name: value for name, value in values.items() if name not in exact}
 
 
 # What skops.io does not know by itself.

@@ -34,6 +34,7 @@ FITTED = {
         "objective_": "histories h",
         "n_iter_": "integer",
         "lambda_": "number",
+        "root_error_": "number",
         "classes_": "labels c",
     },
     TensorCRPCV: {
@@ -86,6 +87,8 @@ CLASSES = {cls.__name__: cls for cls in FITTED}
 # Whatever the class: what the gate of the package and scikit-learn set.
 SHAPES = {"sample_shape_", "input_shape_", "n_features_in_"}
 OPTIONAL = {"feature_names_in_", "_scatter", "_sklearn_output_config"}
+# What files of version 1.0 do not have, and what it was then.
+LATER = {"root_error_": 0.0}
 
 
 def check_state(cls, state, *, newer=False):
@@ -105,6 +108,7 @@ def check_state(cls, state, *, newer=False):
         return state  # not fitted
     missing = SHAPES - set(state)
     if set(rules) & set(state):
+        state = {name: LATER[name] for name in set(rules) & set(LATER)} | state
         missing |= set(rules) - set(state)
     elif "_scatter" not in state:  # else a stream that has seen too little yet
         missing |= set(rules)
@@ -158,9 +162,12 @@ def _check_optional(state):
 
 def scatter_from(parts):
     """A ClassScatter of a dict, if its arrays go together."""
-    names = {"classes", "counts", "means", "root"}
-    if type(parts) is not dict or set(parts) != names:
+    names, more = {"classes", "counts", "means", "root"}, {"error", "missing"}
+    if type(parts) is not dict or not names <= set(parts) <= names | more:
         raise ModelFormatError(f"a ClassScatter has {sorted(names)}.")
+    for value in (parts[name] for name in more & set(parts)):
+        if type(value) is not float or not 0 <= value < np.inf:
+            raise ModelFormatError("the error of a ClassScatter is no number.")
     sizes = {}
     root = parts["root"]
     good = _is_array(root, ["_"] * getattr(root, "ndim", 0), sizes) and root.ndim > 1

@@ -1,0 +1,182 @@
+"""Class means, and samples less their class means: in memory or read when needed.
+
+In: samples ``X`` (n, l_1, ..., l_N), an array or a `Source`, the numbers ``used`` (r,)
+of those that count, and their class codes and weights (r,).
+Out: class means (c, l_1, ..., l_N), and rows ``sqrt(w_i) (X_i - Xbar_c)`` as a
+`CentredRows`, which has the attributes of an array (r, l_1, ..., l_N), yields blocks of
+it, and turns into the array itself or into its triangular root (P, P).
+"""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from tensorcrp._algebra import working_dtype
+from tensorcrp._lapack import fold_rows
+from tensorcrp._rows import as_rows
+from tensorcrp._sources import Source, check_finite
+
+BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
+ROWS = 1024  # folded into a triangle at a time, at least
+
+
+@dataclass(frozen=True)
+class Used:
+    """The samples that count, with their class codes and weights.
+
+    Attributes
+    ----------
+    X : ndarray or Source of shape (n, l_1, ..., l_N)
+    index : ndarray of int, shape (r,)
+        Numbers of the samples, increasing.
+    codes : ndarray of int, shape (r,)
+    weight : ndarray of shape (r,)
+    """
+
+    X: object
+    index: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def blocks(self, rows, check=False):
+        """Blocks (slice of the used ones, float64 array to do anything with)."""
+        for start in range(0, len(self.index), max(rows, self._fetched)):
+            part = slice(start, start + max(rows, self._fetched))
+            fetched = self.fetch(part, check)
+            for inner in range(0, len(fetched), rows):
+                block = fetched[inner : inner + rows]
+                here = slice(start + inner, start + inner + len(block))
+                yield here, block.astype(float, copy=False)
+
+    @property
+    def _fetched(self):
+        return self.X.step if isinstance(self.X, Source) else 1
+
+    def fetch(self, part, check=False):
+        """The samples of a slice of the used ones as an array of its own."""
+        index = self.index[part]
+        if not isinstance(self.X, Source):
+            return self.X[index]
+        block = self.X.take(index)
+        if check:
+            check_finite(block, index)
+        return block
+
+    @property
+    def rows(self):
+        """Number of samples that are worked on together."""
+        return max(1, BLOCK_BYTES // (8 * prod(self.X.shape[1:])))
+
+    def means(self, counts):
+        """Class means (c, l_1, ..., l_N), by the deviations from the first sample.
+
+        Entries that never vary are exact so, and a large offset costs no digits. Of
+        all passes over the samples this is the first: it refuses NaN in a source.
+        """
+        first = self.fetch(slice(0, 1), check=True)[0].astype(float)
+        sums = np.zeros((len(counts), *first.shape))
+        for part, block in self.blocks(self.rows, check=True):
+            block -= first
+            member = np.zeros((len(counts), len(block)))
+            member[self.codes[part], np.arange(len(block))] = self.weight[part]
+            sums += np.tensordot(member, block, axes=1)
+        return first + sums / as_column(counts, sums.ndim)
+
+
+@dataclass(frozen=True)
+class CentredRows:
+    """Weighted deviations from the class means, made when they are read.
+
+    Attributes
+    ----------
+    used : Used
+    means : ndarray of shape (c, l_1, ..., l_N)
+    """
+
+    used: Used
+    means: np.ndarray
+
+    def __len__(self):
+        return len(self.used.index)
+
+    @property
+    def shape(self):
+        """``(r, l_1, ..., l_N)``."""
+        return len(self), *self.means.shape[1:]
+
+    @property
+    def ndim(self):
+        """Number of modes of a row, and one."""
+        return self.means.ndim
+
+    @property
+    def dtype(self):
+        """float32 for samples of float32, else float64."""
+        return np.dtype(working_dtype(self.used.X))
+
+    @property
+    def nbytes(self):
+        """Bytes that the rows would take as an array."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def reshape(self, n, *shape):
+        """The same rows in another shape; ``n`` is -1 or their number."""
+        shape = (prod(self.shape[1:]),) if shape == (-1,) else shape
+        X = self.used.X.reshape(len(self.used.X), *shape)
+        return CentredRows(
+            replace(self.used, X=X), self.means.reshape(len(self.means), *shape)
+        )
+
+    def blocks(self, rows):
+        """Blocks (slice, float64 array of at most `rows` rows)."""
+        for part, block in self.used.blocks(rows):
+            yield part, self._centre(part, block)
+
+    def __getitem__(self, part):
+        """The rows of a slice of step one, as an array in working precision."""
+        start, stop, _ = part.indices(len(self))
+        part = slice(start, stop)
+        block = self.used.fetch(part).astype(float, copy=False)
+        return self._centre(part, block).astype(self.dtype, copy=False)
+
+    def _centre(self, part, block):
+        for sample, code in zip(block, self.used.codes[part], strict=True):
+            sample -= self.means[code]  # no array of as many means as samples
+        block *= as_column(np.sqrt(self.used.weight[part]), block.ndim)
+        return block
+
+    def __array__(self, dtype=None, copy=None):
+        """All rows in memory: the one copy of the data."""
+        root = np.empty(self.shape, dtype or self.dtype)
+        for part, block in self.blocks(self.used.rows):
+            root[part] = block
+        return root
+
+    def rows(self, n_lambdas, n_components):
+        """The rows as the solver sees them."""
+        return as_rows(np.asarray(self), n_lambdas, n_components)
+
+    def triangle(self):
+        """Triangular root (P, l_1, ..., l_N), blocks folded in one by one."""
+        blocks = self.blocks(max(ROWS, self.used.rows))
+        root = triangle(block.reshape(len(block), -1) for _, block in blocks)
+        return root.reshape(-1, *self.shape[1:])
+
+
+def triangle(blocks, start=None):
+    """Triangular root (P, P) of all rows, from blocks (n, P).
+
+    `start` is a triangular root of rows that come before.
+    """
+    root = None if start is None else np.asfortranarray(start)
+    for block in blocks:
+        if root is None:
+            root = np.zeros((block.shape[1],) * 2, order="F")
+        root = fold_rows(root, block.astype(float, copy=False))
+    return np.ascontiguousarray(root)
+
+
+def as_column(values, ndim):
+    """Values (n,) shaped to multiply an array of `ndim` axes along its first."""
+    return np.reshape(values, (-1,) + (1,) * (ndim - 1))

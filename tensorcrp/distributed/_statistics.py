@@ -1,0 +1,118 @@
+"""Class statistics of chunks, merged in a tree.
+
+In: a `Source` of a dask array (n, l_1, ..., l_N), labels and weights (n,).
+Out: the `ClassScatter` of all samples. With more samples than entries every chunk sends
+its counts, means and at most P rows, and pairs of those become one as `merge` does it,
+exactly, wherever they are: one pass, and P rows arrive here. With fewer, the samples
+are as small as any root of them, and come here as they are.
+"""
+
+from math import prod
+
+import numpy as np
+
+from tensorcrp._algebra import working_dtype
+from tensorcrp._sources import check_finite
+from tensorcrp.scatter import ClassScatter, root_bytes
+
+
+def chunk_statistics(X, y, weight, max_memory):
+    """Statistics of the samples in a dask array.
+
+    Parameters
+    ----------
+    X : Source of shape (n, l_1, ..., l_N)
+        Of a dask array that is cut along the samples alone.
+    y : ndarray of shape (n,)
+    weight : ndarray of shape (n,) or None
+    max_memory : float
+        Bytes that may be taken here.
+
+    Returns
+    -------
+    ClassScatter
+    """
+    weight = np.ones(len(X)) if weight is None else weight
+    used = (int(np.count_nonzero(weight)), *X.shape[1:])
+    tall = used[0] > prod(X.shape[1:])
+    copies = 1 if tall else 2  # the samples as they come, and centred
+    if copies * root_bytes(used, working_dtype(X)) > max_memory:
+        return ClassScatter.from_samples(X, y, weight, 0)
+    chunks = list(_chunks(X, y, weight))
+    if tall:
+        return _tree([_delayed(_chunk_scatter)(*chunk) for chunk in chunks])
+    return _gathered(chunks)
+
+
+def _chunks(X, y, weight):
+    """Arguments of the tasks on each chunk that has samples of some weight."""
+    edges = np.cumsum([0, *X.array.chunks[0]]).tolist()
+    blocks = X.array.to_delayed().ravel()
+    for number, (block, start, stop) in enumerate(
+        zip(blocks, edges[:-1], edges[1:], strict=True)
+    ):
+        if weight[start:stop].any():
+            place = (number, start, X.shape[1:])
+            yield block, y[start:stop], weight[start:stop], place
+
+
+def _chunk_scatter(block, y, weight, place):
+    """Statistics of one chunk, where it is.
+
+    Parameters
+    ----------
+    block : ndarray of shape (b, ...)
+    y, weight : ndarray of shape (b,)
+    place : tuple
+        Number of the chunk, number of its first sample, and the shape of a sample.
+    """
+    return ClassScatter.from_samples(_checked_chunk(block, place), y, weight)
+
+
+def _checked_chunk(block, place):
+    """Samples (b, l_1, ..., l_N) of a chunk, or an error that names the chunk."""
+    number, start, shape = place
+    check_finite(block, range(start, start + len(block)), number)
+    return block.reshape(-1, *shape)
+
+
+def _gathered(chunks):
+    """Statistics of samples that all come here."""
+    import dask
+
+    blocks, y, weight, places = zip(*chunks, strict=True)
+    tasks = map(_delayed(_checked_chunk), blocks, places)
+    X = np.concatenate(dask.compute(*tasks))
+    return ClassScatter.from_samples(X, np.concatenate(y), np.concatenate(weight))
+
+
+def batch_statistics(stream, join, batches):
+    """Results of `stream` for all batches of a dask collection, joined in a tree.
+
+    Parameters
+    ----------
+    stream : callable
+        A list of batches -> their statistics.
+    join : callable
+        Two results of `stream` -> one.
+    batches : dask bag, delayed object, or list of delayed objects
+    """
+    if hasattr(type(batches), "to_delayed"):  # each part is a list of batches
+        return _tree([_delayed(stream)(part) for part in batches.to_delayed()], join)
+    batches = batches if isinstance(batches, (list, tuple)) else [batches]
+    return _tree([_delayed(stream)([batch]) for batch in batches], join)
+
+
+def _tree(tasks, join=ClassScatter.merge):
+    """The result of joining all tasks, pairs first."""
+    join = _delayed(join)
+    while len(tasks) > 1:
+        pairs = [tasks[i : i + 2] for i in range(0, len(tasks), 2)]
+        tasks = [join(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return tasks[0].compute()
+
+
+def _delayed(function):
+    import dask
+
+    return dask.delayed(function, pure=False)
