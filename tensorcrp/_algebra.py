@@ -52,6 +52,8 @@ class Samples:
     Attributes
     ----------
     tensor : ndarray of shape (n, L, R)
+        Or what is like one but read from elsewhere, in ``blocks(size, dtype)``; then
+        only `side_product` and `some` work.
     shape : tuple of int
         ``(l_1, ..., l_N)``.
     split : int
@@ -68,7 +70,8 @@ class Samples:
         shape = X.shape[1:]
         split = split_modes(shape)
         sizes = len(X), prod(shape[:split]), prod(shape[split:])
-        return cls(np.ascontiguousarray(X).reshape(sizes), shape, split)
+        X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+        return cls(X.reshape(*sizes), shape, split)
 
     def __len__(self):
         return len(self.tensor)
@@ -102,7 +105,10 @@ class Samples:
 
     def blocks(self):
         """Parts of the samples, read one after the other: slices, arrays (b, L, R)."""
-        step = max(1, BLOCK_BYTES // self.tensor[0].nbytes)
+        step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
+        if not isinstance(self.tensor, np.ndarray):
+            yield from self.tensor.blocks(step, self.tensor.dtype)
+            return
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield part, self.tensor[part]
@@ -122,9 +128,8 @@ class Samples:
         return Z.reshape(K, n, -1)
 
     def some(self, most):
-        """Evenly spaced samples, at most so many, as a view."""
-        step = -(-len(self) // most)
-        return self if step == 1 else replace(self, tensor=self.tensor[::step])
+        """Evenly spaced samples, at most so many, in memory; a view of an array."""
+        return replace(self, tensor=self.tensor[:: -(-len(self) // most)])
 
     def combine(self, weights):
         """Weighted sums of the samples: (B, n) -> (B, P)."""

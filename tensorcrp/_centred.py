@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import working_dtype
+from tensorcrp._algebra import Samples, working_dtype
 from tensorcrp._lapack import fold_rows
-from tensorcrp._rows import as_rows
+from tensorcrp._rows import Rows
 from tensorcrp._sources import Source, check_finite
 
 BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
@@ -39,15 +39,15 @@ class Used:
     codes: np.ndarray
     weight: np.ndarray
 
-    def blocks(self, rows, check=False):
-        """Blocks (slice of the used ones, float64 array to do anything with)."""
+    def blocks(self, rows, check=False, dtype=float):
+        """Blocks (slice of the used ones, array of our own to do anything with)."""
         for start in range(0, len(self.index), max(rows, self._fetched)):
             part = slice(start, start + max(rows, self._fetched))
             fetched = self.fetch(part, check)
             for inner in range(0, len(fetched), rows):
                 block = fetched[inner : inner + rows]
                 here = slice(start + inner, start + inner + len(block))
-                yield here, block.astype(float, copy=False)
+                yield here, block.astype(dtype, copy=False)
 
     @property
     def _fetched(self):
@@ -128,22 +128,30 @@ class CentredRows:
             replace(self.used, X=X), self.means.reshape(len(self.means), *shape)
         )
 
-    def blocks(self, rows):
-        """Blocks (slice, float64 array of at most `rows` rows)."""
-        for part, block in self.used.blocks(rows):
-            yield part, self._centre(part, block)
+    def blocks(self, rows, dtype=float):
+        """Blocks (slice, array of at most `rows` rows)."""
+        means = _parts(self.means, dtype)
+        for part, block in self.used.blocks(rows, dtype=dtype):
+            yield part, self._centre(part, block, means)
 
     def __getitem__(self, part):
-        """The rows of a slice of step one, as an array in working precision."""
-        start, stop, _ = part.indices(len(self))
-        part = slice(start, stop)
-        block = self.used.fetch(part).astype(float, copy=False)
-        return self._centre(part, block).astype(self.dtype, copy=False)
+        """The rows of a slice, as an array in working precision."""
+        index, codes, weight = (
+            each[part] for each in (self.used.index, self.used.codes, self.used.weight)
+        )
+        return np.asarray(
+            replace(
+                self, used=replace(self.used, index=index, codes=codes, weight=weight)
+            )
+        )
 
-    def _centre(self, part, block):
-        for sample, code in zip(block, self.used.codes[part], strict=True):
-            sample -= self.means[code]  # no array of as many means as samples
-        block *= as_column(np.sqrt(self.used.weight[part]), block.ndim)
+    def _centre(self, part, block, means):
+        codes, weight = self.used.codes[part], self.used.weight[part]
+        for mean in means:
+            for sample, code in zip(block, codes, strict=True):
+                sample -= mean[code]  # no array of as many means as samples
+        if (weight != 1).any():
+            block *= as_column(np.sqrt(weight), block.ndim).astype(block.dtype)
         return block
 
     def __array__(self, dtype=None, copy=None):
@@ -154,14 +162,31 @@ class CentredRows:
         return root
 
     def rows(self, n_lambdas, n_components):
-        """The rows as the solver sees them."""
-        return as_rows(np.asarray(self), n_lambdas, n_components)
+        """The rows as the solver sees them: every pass reads the samples."""
+        if self.ndim == 2:
+            raise ValueError(
+                f"vectors, and samples of any order at full rank, need the centred "
+                f"samples in memory, {self.nbytes / 1e6:,.0f} MB, which is more than "
+                "max_memory or half of what is free. Raise max_memory, or choose a "
+                "finite rank (TensorCRPCV: ranks)."
+            )
+        return Rows(Samples.of(self), n_lambdas, n_components)
 
     def triangle(self):
         """Triangular root (P, l_1, ..., l_N), blocks folded in one by one."""
         blocks = self.blocks(max(ROWS, self.used.rows))
         root = triangle(block.reshape(len(block), -1) for _, block in blocks)
         return root.reshape(-1, *self.shape[1:])
+
+
+def _parts(means, dtype):
+    """Arrays of a type that add up to the means, to twice its digits.
+
+    One after the other they are taken off float32 samples without losing what a large
+    mean would hide.
+    """
+    high = means.astype(dtype)
+    return [high] if high.dtype == means.dtype else [high, (means - high).astype(dtype)]
 
 
 def triangle(blocks, start=None):

@@ -230,7 +230,8 @@ def _stream(estimator, batches):
         X, y, weight = estimator._check(X, y, *weight or [None])
         scatter = estimator._checked_statistics(X, y, weight)
         attributes = {k: v for k, v in vars(estimator).items() if k.endswith("_")}
-        state = _joined(estimator, state, (attributes, scatter))
+        batch = attributes, estimator._merged(None, scatter)
+        state = _joined(estimator, state, batch)
     return state
 
 

@@ -43,6 +43,13 @@ class View:
     overlaps: np.ndarray
     which: np.ndarray
 
+    def lane(self, lane):
+        """The same for one lane alone."""
+        part = slice(lane, lane + 1)
+        factors = [factor[part] for factor in self.factors]
+        arrays = (each[part] for each in (self.white, self.overlaps, self.which))
+        return View(factors, self.mode, *arrays)
+
     @property
     def columns(self):
         """The factors as matrices (l_m, B k)."""

@@ -116,13 +116,8 @@ class ClassScatter:
         rounding alone.
         """
         rows = self.root.reshape(len(self.root), -1)
-        squares, largest = np.zeros((2, rows.shape[1]))
-        step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
         with np.errstate(over="ignore"):
-            for _, block in blocks(rows, step):
-                block = block.astype(float)
-                largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
-                squares += np.square(block, out=block).sum(axis=0)
+            squares, largest = rows.spread() if hasattr(rows, "spread") else _sums(rows)
         means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
         varies = largest > 8 * np.finfo(float).eps * means
         return np.where(varies, [squares, largest], 0.0)
@@ -232,6 +227,17 @@ class ClassScatter:
         where = np.searchsorted(classes, self.classes)
         counts[where], means[where] = self.counts, self.means
         return counts, means
+
+
+def _sums(rows):
+    """Sum of squares and largest magnitude of each entry of rows (n, P): (2, P)."""
+    squares, largest = np.zeros((2, rows.shape[1]))
+    step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
+    for _, block in blocks(rows, step):
+        block = block.astype(float)
+        largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
+        squares += np.square(block, out=block).sum(axis=0)
+    return squares, largest
 
 
 def root_bytes(shape, dtype):

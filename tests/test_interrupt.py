@@ -65,7 +65,7 @@ print("as it was")
 """
 
 
-def run_and_interrupt(code, after_lines=2):
+def run_and_interrupt(code, after_lines=3):
     """Everything the child prints after it got the signal, and its errors."""
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PREPARE + code)],
@@ -76,7 +76,7 @@ def run_and_interrupt(code, after_lines=2):
     try:
         for _ in range(after_lines):
             line = child.stdout.readline()  # the fit is under way
-            assert "projection" in line, line + child.stderr.read()
+            assert line.startswith("[TensorCRP]"), line + child.stderr.read()
         child.send_signal(signal.SIGINT)
         return child.communicate(timeout=SECONDS)
     finally:

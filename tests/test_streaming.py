@@ -455,7 +455,7 @@ def within(X, y, weight=None):
 
 @pytest.mark.parametrize("max_rows", [2, 5, 10, 24, 40])
 @pytest.mark.parametrize("decay", [0.0, 1.0, 3.0])
-@pytest.mark.parametrize("batches", [one_by_one, uneven, sorted_by_class])
+@pytest.mark.parametrize("batches", [one_by_one, uneven, all_at_once])
 def test_error_of_fewer_rows_is_within_its_bound(max_rows, decay, batches):
     """``0 <= S_w - root^T root <= error`` in every direction; the trace is exact."""
     X, y = samples((4, 6), 80)

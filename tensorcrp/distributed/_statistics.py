@@ -4,7 +4,8 @@ In: a `Source` of a dask array (n, l_1, ..., l_N), labels and weights (n,).
 Out: the `ClassScatter` of all samples. With more samples than entries every chunk sends
 its counts, means and at most P rows, and pairs of those become one as `merge` does it,
 exactly, wherever they are: one pass, and P rows arrive here. With fewer, the samples
-are as small as any root of them, and come here as they are.
+are as small as any root of them, and come here as they are. What is too much for here
+stays with the chunks, see `ChunkRows`; only class means come and go.
 """
 
 from math import prod
@@ -12,7 +13,10 @@ from math import prod
 import numpy as np
 
 from tensorcrp._algebra import working_dtype
+from tensorcrp._centred import as_column
 from tensorcrp._sources import check_finite
+from tensorcrp.distributed._rows import ChunkRows, centred_chunks
+from tensorcrp.distributed._tasks import delayed, in_a_tree
 from tensorcrp.scatter import ClassScatter, root_bytes
 
 
@@ -36,11 +40,12 @@ def chunk_statistics(X, y, weight, max_memory):
     used = (int(np.count_nonzero(weight)), *X.shape[1:])
     tall = used[0] > prod(X.shape[1:])
     copies = 1 if tall else 2  # the samples as they come, and centred
-    if copies * root_bytes(used, working_dtype(X)) > max_memory:
-        return ClassScatter.from_samples(X, y, weight, 0)
     chunks = list(_chunks(X, y, weight))
+    if copies * root_bytes(used, working_dtype(X)) > max_memory:
+        return _scattered(chunks, working_dtype(X))
     if tall:
-        return _tree([_delayed(_chunk_scatter)(*chunk) for chunk in chunks])
+        tasks = [delayed(_chunk_scatter)(*chunk) for chunk in chunks]
+        return in_a_tree(ClassScatter.merge, tasks)
     return _gathered(chunks)
 
 
@@ -81,9 +86,54 @@ def _gathered(chunks):
     import dask
 
     blocks, y, weight, places = zip(*chunks, strict=True)
-    tasks = map(_delayed(_checked_chunk), blocks, places)
+    tasks = map(delayed(_checked_chunk), blocks, places)
     X = np.concatenate(dask.compute(*tasks))
     return ClassScatter.from_samples(X, np.concatenate(y), np.concatenate(weight))
+
+
+def _scattered(chunks, dtype):
+    """Statistics of samples that stay where they are, centred and persisted."""
+    import dask
+
+    blocks, y, weight, places = zip(*chunks, strict=True)
+    shape = places[0][2]
+    used = [w > 0 for w in weight]
+    labels = np.concatenate([each[some] for each, some in zip(y, used, strict=True)])
+    sizes = tuple(int(some.sum()) for some in used)
+    classes, codes = np.unique(labels, return_inverse=True)
+    codes = np.split(codes, np.cumsum(sizes)[:-1])
+    counts = np.bincount(
+        np.concatenate(codes),
+        np.concatenate([w[some] for w, some in zip(weight, used, strict=True)]),
+    )
+    checked = [
+        delayed(_checked_chunk)(*each) for each in zip(blocks, places, strict=True)
+    ]
+    first = delayed(_first)(checked[0], weight[0]).compute()
+    shared = delayed(first)
+    sums = [
+        delayed(_class_sums)(*each, shared, len(classes))
+        for each in zip(checked, codes, weight, strict=True)
+    ]
+    sums = in_a_tree(np.add, sums)
+    means = first + sums / as_column(counts, sums.ndim)
+    centred = dask.persist(*centred_chunks(checked, codes, weight, means))
+    root = ChunkRows(tuple(centred), sizes, shape, np.dtype(dtype))
+    return ClassScatter(classes, counts, means, root)
+
+
+def _first(block, weight):
+    """The first sample that counts, from which deviations are summed."""
+    return block[np.flatnonzero(weight)[0]].astype(float)
+
+
+def _class_sums(block, codes, weight, first, n_classes):
+    """Sums (c, l_1, ..., l_N) over the classes of deviations from one sample."""
+    index = np.flatnonzero(weight)
+    sums = np.zeros((n_classes, *first.shape))
+    for i, code in zip(index, codes, strict=True):
+        sums[code] += weight[i] * (block[i] - first)
+    return sums
 
 
 def batch_statistics(stream, join, batches):
@@ -98,21 +148,6 @@ def batch_statistics(stream, join, batches):
     batches : dask bag, delayed object, or list of delayed objects
     """
     if hasattr(type(batches), "to_delayed"):  # each part is a list of batches
-        return _tree([_delayed(stream)(part) for part in batches.to_delayed()], join)
+        return in_a_tree(join, [delayed(stream)(part) for part in batches.to_delayed()])
     batches = batches if isinstance(batches, (list, tuple)) else [batches]
-    return _tree([_delayed(stream)([batch]) for batch in batches], join)
-
-
-def _tree(tasks, join=ClassScatter.merge):
-    """The result of joining all tasks, pairs first."""
-    join = _delayed(join)
-    while len(tasks) > 1:
-        pairs = [tasks[i : i + 2] for i in range(0, len(tasks), 2)]
-        tasks = [join(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-    return tasks[0].compute()
-
-
-def _delayed(function):
-    import dask
-
-    return dask.delayed(function, pure=False)
+    return in_a_tree(join, [delayed(stream)([batch]) for batch in batches])
