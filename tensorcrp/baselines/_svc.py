@@ -157,7 +157,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n,) for two classes, (n, c) for more
         """
-        X = check_tensor(self, X)
+        X = check_tensor(self, X, lazy=False)
         dtype = working_dtype(X)
         flat = X.reshape(len(X), -1).astype(dtype, copy=False)
         weights = self.coef_.reshape(len(self.coef_), -1).astype(dtype, copy=False)
