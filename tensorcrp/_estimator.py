@@ -55,12 +55,14 @@ class TensorTransformer(
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape that `fit` has seen.
 
         Returns
         -------
         ndarray of shape (n, h)
-            float32 if X is float32, else float64. A dask array, not computed, if X
-            is one. Memory maps, Zarr arrays and HDF5 datasets are read in blocks.
+            Features, in float32 if X is float32, else in float64. A dask array, not
+            computed, if X is one. Memory maps, Zarr arrays and HDF5 datasets are read
+            in blocks.
         """
         X = check_tensor(self, X)
         return map_samples(
@@ -80,10 +82,12 @@ class TensorTransformer(
         Parameters
         ----------
         X : array-like of shape (n, h)
+            Features, as `transform` returns them.
 
         Returns
         -------
         ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
+            One tensor per row of features.
         """
         features = check_features(self, X)
         tensors = features @ self._basis().astype(features.dtype, copy=False)

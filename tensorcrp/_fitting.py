@@ -47,10 +47,11 @@ class ScatterFit:
             Read in blocks and never changed. A memory map, a Zarr array, an HDF5
             dataset or a dask array in chunks of samples is never loaded as a whole
             unless its statistics are as large and fit into memory.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), default=None
             Ignored by methods without labels. A dask array if X is one, in the same
             chunks.
         sample_weight : array-like of shape (n,), default=None
+            How often each sample counts; None for once.
 
         Returns
         -------
@@ -81,9 +82,11 @@ class ScatterFit:
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-        y : array-like of shape (n,)
+            The samples of this batch alone.
+        y : array-like of shape (n,), default=None
             A class may turn up in any batch. Ignored by methods without labels.
         sample_weight : array-like of shape (n,), default=None
+            How often each sample counts; None for once.
 
         Returns
         -------

@@ -117,6 +117,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     See Also
     --------
+    TensorCRPCV : Chooses rank, ridge and number of components by cross-validation.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The order-1 case with at
         most c - 1 components.
 
@@ -177,6 +178,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
         Parameters
         ----------
         component : int
+            Number p of the projection, from 0 on.
 
         Returns
         -------

@@ -57,8 +57,22 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, at least 2.
-    reg_scale, between, init, n_init, max_iter, tol, sample_shape, random_state
-        As in `TensorCRP`.
+    reg_scale : {"relative", "absolute"}, default="relative"
+        Unit of the ridges, as in `TensorCRP`.
+    between : {"classes", "samples"}, default="classes"
+        How class means count, as in `TensorCRP`.
+    init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
+        Start of each projection, as in `TensorCRP`.
+    n_init : int, default=1
+        Number of starts of each projection.
+    max_iter : int, default=20
+        Largest number of sweeps over the modes for one projection.
+    tol : float, default=0.1
+        A projection is done when a sweep raises J by no more than this share.
+    sample_shape : tuple of int, default=None
+        Shape of a sample when the rows of X are flattened samples.
+    random_state : int, RandomState instance or None, default=None
+        Source of random starts, the same for every fold.
     n_jobs : int, default=None
         Processes over the folds. Of no use if X is not in memory: folds then follow
         each other, and a dask array is worked on by its own scheduler.
@@ -144,15 +158,17 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-            May be outside memory as in `TensorCRP.fit`; features of all samples are
-            in memory.
+            Training samples; never changed. May be outside memory as in
+            `TensorCRP.fit`; features of all samples are in memory.
         y : array-like of shape (n,)
+            Labels.
         groups : array-like of shape (n,), default=None
             Handed to `cv`: samples of one group stay on one side of a split.
 
         Returns
         -------
         TensorCRPCV
+            The fitted estimator. After an error or Ctrl-C it is what it was before.
         """
         with all_or_nothing(self):
             self._check_parameters()
@@ -176,11 +192,12 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape that `fit` has seen.
 
         Returns
         -------
         ndarray of shape (n,)
-            A dask array, not computed, if X is one.
+            One of `classes_` per sample. A dask array, not computed, if X is one.
         """
         X = check_tensor(self, X)
         labels = partial(_labels, self._feature_map(), self.estimator_)

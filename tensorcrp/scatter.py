@@ -37,7 +37,9 @@ from tensorcrp._threads import bounded_threads
 class ClassScatter:
     """Weights, means and the within-class root of labelled samples.
 
-    Attributes
+    Made by `from_samples`; the fields are those of the constructor.
+
+    Parameters
     ----------
     classes : ndarray of shape (c,)
         Sorted labels.
@@ -48,11 +50,26 @@ class ClassScatter:
     root : ndarray or CentredRows of shape (r, l_1, ..., l_N)
         Centred samples in their working precision, a triangle in float64, or rows
         that are read from the samples when they are needed.
-    error : float
+    error : float, default=0.0
         How much the spectral norm of the within-class scatter and of what the root
         stands for can differ at most: 0 unless `shrink` made the root smaller.
-    missing : float
+    missing : float, default=0.0
         How much trace the root lacks for the same reason.
+
+    Examples
+    --------
+    Statistics of two batches merge to those of all samples, and are all that a fit
+    needs.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import ClassScatter, TensorCRP
+    >>> X, y = load_digits().images, load_digits().target
+    >>> first = ClassScatter.from_samples(X[:1000], y[:1000])
+    >>> both = first.merge(ClassScatter.from_samples(X[1000:], y[1000:]))
+    >>> crp = TensorCRP(3).fit_scatter(both)
+    >>> np.allclose(crp.transform(X), TensorCRP(3).fit(X, y).transform(X))
+    True
     """
 
     classes: np.ndarray
@@ -72,11 +89,17 @@ class ClassScatter:
             Real numbers of any type. The centred samples of float32 stay float32. A
             memory map, Zarr array or HDF5 dataset is never loaded as a whole.
         y : ndarray of shape (n,)
-        sample_weight : ndarray of shape (n,), optional
+            Labels.
+        sample_weight : ndarray of shape (n,), default=None
             Not negative; samples of weight zero count for nothing.
-        max_memory : float, optional
+        max_memory : float, default=None
             Bytes that the root may take. If it takes more, its rows are read from X
             whenever they are needed, so X has to stay as it is.
+
+        Returns
+        -------
+        ClassScatter
+            With at most P rows in the root.
 
         Examples
         --------
@@ -136,8 +159,15 @@ class ClassScatter:
     def between(self, weighting):
         """Rows of the numerator of J: (c, l_1, ..., l_N).
 
-        Deviations of the class means from the overall mean, each once
-        (``"classes"``, the paper) or by class size (``"samples"``, classical LDA).
+        Parameters
+        ----------
+        weighting : {"classes", "samples"}
+            Every class once, as in the paper, or by its size, as in classical LDA.
+
+        Returns
+        -------
+        ndarray of shape (c, l_1, ..., l_N)
+            Deviations of the class means from the overall mean.
         """
         share = as_column(self.counts / self.counts.sum(), self.means.ndim)
         deviations = self.means - (share * self.means).sum(axis=0)
@@ -149,6 +179,16 @@ class ClassScatter:
         """Statistics of both batches together, exact to rounding.
 
         A class in both batches adds one row: the difference of its two means.
+
+        Parameters
+        ----------
+        other : ClassScatter
+            Statistics of samples of the same shape.
+
+        Returns
+        -------
+        ClassScatter
+            A new one; neither batch is changed.
         """
         if self.shape != other.shape:
             raise ValueError(
@@ -172,7 +212,13 @@ class ClassScatter:
         return ClassScatter(classes, counts, means, root, error, missing).compress()
 
     def compress(self):
-        """The same statistics with at most P rows in the root."""
+        """The same statistics with at most P rows in the root.
+
+        Returns
+        -------
+        ClassScatter
+            Itself if it has no more.
+        """
         n_features = prod(self.shape)
         if len(self.root) <= n_features:
             return self
@@ -214,7 +260,18 @@ class ClassScatter:
         return replace(smaller, missing=self.missing + max(0.0, lost))
 
     def reshape(self, shape):
-        """The same statistics of samples of another shape with as many entries."""
+        """The same statistics of samples of another shape with as many entries.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            New shape of a sample.
+
+        Returns
+        -------
+        ClassScatter
+            Its arrays are views.
+        """
         return replace(
             self,
             means=self.means.reshape(-1, *shape),

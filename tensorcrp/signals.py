@@ -118,6 +118,7 @@ def window(recording, length, step=None, *, labels=None):
     Parameters
     ----------
     recording : array-like of shape (channels, times)
+        One long recording.
     length : int
         Times in a window.
     step : int, default=None
@@ -184,6 +185,7 @@ def spectrogram_tensor(
     Parameters
     ----------
     X : array-like of shape (n, channels, times)
+        Recordings of one length.
     fs : float
         Samples per second.
     window_length : int, default=None
@@ -191,8 +193,10 @@ def spectrogram_tensor(
         ``fs / window_length`` apart.
     overlap : float, default=0.5
         Share of a window that the next one repeats, 0 or more and less than 1.
-    fmin, fmax : float, default=0.0, None
-        Keep the frequencies from `fmin` to `fmax`, in hertz.
+    fmin : float, default=0.0
+        Lowest frequency to keep, in hertz.
+    fmax : float, default=None
+        Highest frequency to keep; None for all.
     log : bool, default=True
         Decibels instead of power, with a floor 120 dB below a sample's largest.
 

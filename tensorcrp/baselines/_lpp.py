@@ -129,7 +129,7 @@ class TensorLPP(TuckerTransformer):
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
             Never changed.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), default=None
             Ignored if ``graph="neighbors"``.
 
         Returns

@@ -60,6 +60,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Strength of the loss against the regulariser, as in LinearSVC.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        As in LinearSVC.
     max_iter : int, default=20
         Largest number of sweeps over the modes.
     tol : float, default=1e-2
@@ -127,6 +128,7 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
             Never changed.
         y : array-like of shape (n,)
+            Labels.
 
         Returns
         -------
@@ -152,10 +154,12 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape that `fit` has seen.
 
         Returns
         -------
         ndarray of shape (n,) for two classes, (n, c) for more
+            Of two classes the second is meant by positive scores.
         """
         X = check_tensor(self, X, lazy=False)
         dtype = working_dtype(X)
@@ -170,10 +174,12 @@ class BilinearSVC(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape that `fit` has seen.
 
         Returns
         -------
         ndarray of shape (n,)
+            The class with the largest score, per sample.
         """
         scores = self.decision_function(X)
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)

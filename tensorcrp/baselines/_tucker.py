@@ -31,12 +31,14 @@ class TuckerTransformer(TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape that `fit` has seen.
 
         Returns
         -------
         ndarray of shape (n, r_1 ... r_N)
-            float32 if X is float32, else float64. A dask array, not computed, if X
-            is one. Memory maps, Zarr arrays and HDF5 datasets are read in blocks.
+            Features, in float32 if X is float32, else in float64. A dask array, not
+            computed, if X is one. Memory maps, Zarr arrays and HDF5 datasets are read
+            in blocks.
         """
         return super().transform(X)
 
@@ -53,10 +55,12 @@ class TuckerTransformer(TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, r_1 ... r_N)
+            Features, as `transform` returns them.
 
         Returns
         -------
         ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
+            One tensor per row of features.
         """
         features = check_features(self, X)
         core = features.reshape(-1, *self._sizes)

@@ -36,10 +36,12 @@ class VectorTransformer(ScatterFit, TensorTransformer):
         Parameters
         ----------
         X : array-like of shape (n, h)
+            Features, as `transform` returns them.
 
         Returns
         -------
         ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
+            One tensor per row of features.
         """
         return super().inverse_transform(X)
 

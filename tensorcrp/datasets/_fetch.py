@@ -27,6 +27,7 @@ def load_digits(*, return_X_y=False):
     Parameters
     ----------
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
@@ -56,6 +57,7 @@ def list_datasets():
     Returns
     -------
     list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -82,7 +84,9 @@ def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=
         The cache folder is ``data_home/tensorcrp``; by default scikit-learn's data
         folder, ``~/scikit_learn_data`` or the environment's ``SCIKIT_LEARN_DATA``.
     download_if_missing : bool, default=True
+        If False, nothing is fetched: what is not here is an error.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
@@ -95,6 +99,22 @@ def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=
     ------
     FileNotFoundError
         If it is nowhere; the message says which file to put where.
+
+    Examples
+    --------
+    Where there is no network, a file in the cache will do.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import fetch_dataset
+    >>> with TemporaryDirectory() as home:
+    ...     file = Path(home) / "tensorcrp" / "usps.npz"
+    ...     file.parent.mkdir()
+    ...     np.savez(file, X=np.ones((2, 16, 16)), y=[0, 1])
+    ...     usps = fetch_dataset("usps", data_home=home)
+    >>> usps.data.shape[1:], usps.mode_names
+    ((16, 16), ('row', 'column'))
     """
     if name not in SOURCES:
         raise ValueError(f"name must be one of {list_datasets()}, got {name!r}.")
@@ -116,12 +136,30 @@ def fetch_usps(*, data_home=None, download_if_missing=True, return_X_y=False):
     data_home : path, default=None
         See `fetch_dataset`.
     download_if_missing : bool, default=True
+        If False, nothing is fetched: what is not here is an error.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
     Bunch or (X, y)
         Labels are the digits 0 to 9.
+
+    Examples
+    --------
+    Where there is no network, a file in the cache will do.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import fetch_usps
+    >>> with TemporaryDirectory() as home:
+    ...     file = Path(home) / "tensorcrp" / "usps.npz"
+    ...     file.parent.mkdir()
+    ...     np.savez(file, X=np.ones((2, 16, 16)), y=[0, 1])
+    ...     X, y = fetch_usps(data_home=home, return_X_y=True)
+    >>> X.shape[1:]
+    (16, 16)
     """
 
     def fetch():
@@ -145,11 +183,30 @@ def fetch_umist(*, data_home=None, download_if_missing=True, return_X_y=False):
     data_home : path, default=None
         See `fetch_dataset`.
     download_if_missing : bool, default=True
+        If False, nothing is fetched: what is not here is an error.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
     Bunch or (X, y)
+        Labels are the numbers of the people.
+
+    Examples
+    --------
+    Where there is no network, a file in the cache will do.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import fetch_umist
+    >>> with TemporaryDirectory() as home:
+    ...     file = Path(home) / "tensorcrp" / "umist.npz"
+    ...     file.parent.mkdir()
+    ...     np.savez(file, X=np.ones((2, 32, 32)), y=[0, 1])
+    ...     X, y = fetch_umist(data_home=home, return_X_y=True)
+    >>> X.shape[1:]
+    (32, 32)
     """
 
     def fetch():
@@ -172,11 +229,30 @@ def fetch_olivetti(*, data_home=None, download_if_missing=True, return_X_y=False
     data_home : path, default=None
         See `fetch_dataset`. Scikit-learn keeps a pickle of its own there.
     download_if_missing : bool, default=True
+        If False, nothing is fetched: what is not here is an error.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
     Bunch or (X, y)
+        Labels are the numbers of the people.
+
+    Examples
+    --------
+    Where there is no network, a file in the cache will do.
+
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import fetch_olivetti
+    >>> with TemporaryDirectory() as home:
+    ...     file = Path(home) / "tensorcrp" / "olivetti.npz"
+    ...     file.parent.mkdir()
+    ...     np.savez(file, X=np.ones((2, 64, 64)), y=[0, 1])
+    ...     X, y = fetch_olivetti(data_home=home, return_X_y=True)
+    >>> X.shape[1:]
+    (64, 64)
     """
 
     def fetch():

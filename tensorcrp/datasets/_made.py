@@ -39,14 +39,18 @@ def make_tensor_classification(
     shape : tuple of int, default=(16, 16)
         Shape ``(l_1, ..., l_N)`` of a sample.
     n_classes : int, default=3
+        Number of classes c, at least 2.
     rank : int, default=2
         CP rank k of the planted tensors.
     n_samples : int, default=120
+        Number of samples, as many of each class to within one.
     separation : float, default=4.0
         Distance between two class means, in standard deviations of the noise (exact
         where a mode has room for all (c - 1) k columns at right angles).
     random_state : int, RandomState instance or None, default=None
+        Seed; the same one gives the same data.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------
@@ -130,8 +134,14 @@ def make_multichannel(
 
     Parameters
     ----------
-    n_samples, n_channels, n_times : int
+    n_samples : int, default=120
+        Number of recordings, as many of each class to within one.
+    n_channels : int, default=16
+        Number of sensors.
+    n_times : int, default=128
+        Samples in time of a recording.
     n_classes : int, default=3
+        Number of classes, each with a place of its own.
     fs : float, default=128.0
         Samples per second.
     frequency : float or sequence of n_classes floats, default=10.0
@@ -144,7 +154,9 @@ def make_multichannel(
         Power of the bursts over that of the noise, both over all samples, channels and
         times, in decibels; ``numpy.inf`` for no noise.
     random_state : int, RandomState instance or None, default=None
+        Seed; the same one gives the same data.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------

@@ -51,9 +51,11 @@ def make_moving_shapes(
     Parameters
     ----------
     n_per_class : int, default=10
+        Clips of each class.
     n_classes : int, default=4
         2 to 6: one sweep across, two, three; each from the left and from the right.
     frames : int, default=16
+        Frames of a clip.
     size : (int, int), default=(32, 32)
         Height and width.
     color : {"gray", "rgb"}, default="gray"
@@ -68,7 +70,9 @@ def make_moving_shapes(
     suffix : {".mp4", ".avi", ".mkv", ".mov"}, default=".mp4"
         Kind of file, see `tensorcrp.video.write_clip`.
     random_state : int, RandomState instance or None, default=None
+        Seed; the same one gives the same data.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
 
     Returns
     -------

@@ -47,6 +47,7 @@ def read_tensors(
     Parameters
     ----------
     path : path
+        A file or a folder.
     data, target : str, default=None
         Names of the variables. By default the first pair found of X, y; X, Y; fea, gnd;
         data, target; data, labels. `target` may be left out of a file that has none.
@@ -61,6 +62,7 @@ def read_tensors(
     mmap : bool, default=False
         Map a ``.npy`` file into memory instead of reading it.
     return_X_y : bool, default=False
+        Return ``(X, y)`` alone, not a Bunch.
     **options
         For folders: `size`, `color`, `on_error`, and for clips everything that
         `tensorcrp.video.read_clips` takes.

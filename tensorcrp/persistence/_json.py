@@ -15,7 +15,22 @@ DEEPEST = 64
 
 
 class ModelFormatError(ValueError):
-    """A file is not a sound model file, or a model does not fit into one."""
+    """A file is not a sound model file, or a model does not fit into one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.persistence import ModelFormatError, load
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.safetensors"
+    ...     size = file.write_bytes(b"not a model")
+    ...     try:
+    ...         load(file)
+    ...     except ModelFormatError:
+    ...         print("refused")
+    refused
+    """
 
 
 def write_json(value):

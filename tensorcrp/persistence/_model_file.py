@@ -94,6 +94,7 @@ def load(path, *, max_bytes=2**30):
     Returns
     -------
     estimator
+        Equal to the one that was saved.
 
     Raises
     ------
@@ -101,6 +102,16 @@ def load(path, *, max_bytes=2**30):
         If the file is damaged, was not written by `save`, or has a newer major version.
     OSError
         If the file cannot be opened or read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.baselines import MPCA
+    >>> from tensorcrp.persistence import load, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(MPCA(sizes=(4, 3)), f"{folder}/mpca.safetensors")
+    ...     print(load(f"{folder}/mpca.safetensors"))
+    MPCA(sizes=(4, 3))
     """
     with open_regular(path, max_bytes) as (file, size):
         texts, arrays = unpack(file, size)

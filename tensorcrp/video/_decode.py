@@ -16,7 +16,22 @@ _TEXT_FORMATS = {"tty", "bin", "xbin", "adf", "idf"}
 
 
 class ClipError(ValueError):
-    """A file that gives no clip; the message names the file and the repair."""
+    """A file that gives no clip; the message names the file and the repair.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.video import ClipError, read_clips
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.mp4"
+    ...     size = file.write_bytes(b"not a video")
+    ...     try:
+    ...         read_clips([file])
+    ...     except ClipError:
+    ...         print("no clip")
+    no clip
+    """
 
 
 def import_av():

@@ -29,9 +29,10 @@ from tensorcrp.video._listing import listed
 class Clips:
     """Clips read from files; unpacks as ``X, y, files``.
 
-    Attributes
+    Parameters
     ----------
     data : ndarray of shape (n, frames, height, width) or (n, frames, height, width, 3)
+        The clips.
     target : ndarray of int, shape (n,)
         Index into `target_names`; None for files that were given without classes.
     files : list of n str
@@ -41,8 +42,20 @@ class Clips:
     starts : ndarray of int, shape (n,)
         Number of the first frame of each clip in its file.
     mode_names : tuple of str
+        "time", "row", "column" and, of colour clips, "color".
     skipped : list of (str, str)
         Files that gave no clip, each with the reason.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.datasets import make_moving_shapes
+    >>> from tensorcrp.video import read_clips
+    >>> with TemporaryDirectory() as folder:
+    ...     made = make_moving_shapes(1, 2, random_state=0, folder=folder)
+    ...     clips = read_clips(folder, frames=8, size=(16, 16))
+    >>> clips.target_names, clips.mode_names
+    (['left', 'right'], ('time', 'row', 'column'))
     """
 
     data: np.ndarray
@@ -83,6 +96,7 @@ def read_clips(
     size : (int, int), default=(32, 32)
         Height and width to which frames are resized; a pixel is the mean of its area.
     color : {"gray", "rgb"}, default="gray"
+        One value per pixel, or three as a last mode.
     sampling : {"uniform", "center", "windows"}, default="uniform"
         One clip per file of equally spaced frames, first and last included; one of the
         frames in the middle; or all clips of successive frames that a file holds.

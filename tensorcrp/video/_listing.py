@@ -25,6 +25,19 @@ def labelled_files(folder):
         Class of each file.
     names : list of str
         Names of the classes, sorted.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.video import labelled_files
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("walk/a.mp4", "run/b.mp4", "run/c.mp4"):
+    ...         (Path(folder) / name).parent.mkdir(exist_ok=True)
+    ...         (Path(folder) / name).touch()
+    ...     files, codes, names = labelled_files(folder)
+    >>> codes.tolist(), names
+    ([0, 0, 1], ['run', 'walk'])
     """
     folder = Path(folder)
     if not folder.is_dir():

@@ -30,8 +30,8 @@ def write_clip(path, clip, *, fps=25, times=None, codec=None, options=None):
         The ending chooses container and codec: ``.mp4`` and ``.mov`` H.264, ``.avi``
         MJPEG, ``.mkv`` FFV1, which loses nothing.
     clip : ndarray of shape (frames, height, width) or (frames, height, width, 3)
-        uint8 in 0 to 255, or floats in [0, 1]; what lies outside is cut off. Sizes may
-        be odd.
+        Frames of uint8 in 0 to 255, or of floats in [0, 1]; what lies outside is cut
+        off. Sizes may be odd.
     fps : number, default=25
         Frames per second.
     times : sequence of float, default=None
@@ -45,6 +45,7 @@ def write_clip(path, clip, *, fps=25, times=None, codec=None, options=None):
     Returns
     -------
     pathlib.Path
+        The file.
 
     Examples
     --------
