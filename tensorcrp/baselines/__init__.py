@@ -11,7 +11,7 @@ RidgeLDA       yes        full tensors           up to c - 1         exact    ye
 MPCA           no         one factor per mode    r_1 ... r_N         yes      yes
 TwoDPCA        no         factor of last mode    l_1 ... l_{N-1} r_N exact    yes
 MultilinearLDA yes        one factor per mode    r_1 ... r_N         no       yes
-TwoDLDA        yes        MultilinearLDA by its order-2 name                  yes
+TwoDLDA        yes        one factor per mode    r_1 ... r_N         no       yes
 SelectiveLDA   yes        one factor per mode    r_1 ... r_N         one pass yes
 ParallelLDA    yes        one factor per mode    r_1 ... r_N         one pass yes
 TensorLPP      or not     one factor per mode    r_1 ... r_N         no       no
@@ -22,6 +22,7 @@ UMLDA          yes        tensors of CP rank one up to min(l_m)      no       ye
 BilinearSVC    yes        tensors of CP rank k   a classifier        yes      no
 ============== ========== ====================== =================== ======== =======
 
+`TwoDLDA` is `MultilinearLDA` by its order-2 name.
 *Monotone* says whether the recorded objective gets better with every step; *exact* and
 *one pass* have no steps. *Streams* says whether ``partial_fit`` on batches gives what
 one ``fit`` on all samples gives, because class statistics (`tensorcrp.ClassScatter`)

@@ -1,0 +1,201 @@
+"""The documentation says what the code does.
+
+Docstrings of the public interface have numpydoc's form, with an example that runs and
+the defaults of the signature; the code on the pages of the site runs; the page of the
+interface lists all of it. (Doctests of docstrings run by ``--doctest-modules``.)
+"""
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from numpydoc.docscrape import FunctionDoc
+from numpydoc.validate import validate
+
+DOCS = Path(__file__).parent.parent / "docs"
+MODULES = (
+    "tensorcrp",
+    "tensorcrp.baselines",
+    "tensorcrp.datasets",
+    "tensorcrp.persistence",
+    "tensorcrp.plotting",
+    "tensorcrp.signals",
+    "tensorcrp.solver",
+    "tensorcrp.video",
+)
+# Checks of numpydoc that are not asked for, and why.
+LEFT_OUT = {
+    "ES01": "one line is enough where it says everything",
+    "SA01": "a See Also section only where there is something to see",
+    "SS05": "summaries are noun phrases; numpydoc takes a plural for a verb",
+}
+OF_METHODS = {"EX01": "the class has the example"}
+
+
+def public():
+    """Dotted names of all public classes and functions, and their public methods."""
+    for module in map(importlib.import_module, MODULES):
+        for name in names_of(module):
+            value = getattr(module, name)
+            if not callable(value):
+                continue
+            yield f"{module.__name__}.{name}"
+            if inspect.isclass(value):
+                yield from (f"{module.__name__}.{name}.{m}" for m in methods(value))
+
+
+def names_of(module):
+    """Names in ``__all__``, or those defined in the module without an underscore."""
+    mine = [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and name[0] != "_"
+    ]
+    return getattr(module, "__all__", mine)
+
+
+def methods(cls):
+    """Public methods that this package defines, inherited ones too."""
+    for name, value in inspect.getmembers(cls, inspect.isroutine):
+        home = getattr(value, "__module__", None) or ""
+        if name[0] != "_" and home.startswith("tensorcrp"):
+            yield name
+
+
+def resolve(dotted):
+    """The object of a dotted name, and whether it is a method."""
+    module = max((m for m in MODULES if dotted.startswith(m + ".")), key=len)
+    value, rest = importlib.import_module(module), dotted[len(module) + 1 :].split(".")
+    for name in rest:
+        value = getattr(value, name)
+    return value, len(rest) > 1
+
+
+PUBLIC = sorted(public())
+each_public = pytest.mark.parametrize("dotted", PUBLIC)
+
+
+def test_the_interface_is_found():
+    assert {"tensorcrp.TensorCRP.fit", "tensorcrp.solver.solve"} <= set(PUBLIC)
+    assert "tensorcrp.TensorCRP.get_params" not in PUBLIC  # scikit-learn's
+
+
+@each_public
+def test_docstring_is_numpydoc(dotted):
+    left_out = set(LEFT_OUT) | (set(OF_METHODS) if resolve(dotted)[1] else set())
+    errors = validate(dotted)["errors"]
+    assert not [error for error in errors if error[0] not in left_out]
+
+
+# --- documented defaults ------------------------------------------------------------
+
+
+def documented_defaults(docstring):
+    """Name -> text after ``default=``, or None, of every documented parameter."""
+    found = {}
+    for entry in FunctionDoc(None, doc=docstring)["Parameters"]:
+        default = re.search(r"default=(.+)$", entry.type)
+        for name in entry.name.split(","):
+            found[name.strip()] = default and default.group(1)
+    return found
+
+
+def wrong_defaults(function, docstring):
+    """Lines about every default that the docstring has wrong."""
+    documented = documented_defaults(docstring)
+    for name, parameter in inspect.signature(function).parameters.items():
+        variadic = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if variadic or name not in documented:
+            continue
+        text, empty = documented[name], parameter.default is parameter.empty
+        if (text is None) != empty or not (empty or _value(text) == parameter.default):
+            yield f"{name}: documented {text}, in fact {parameter.default!r}"
+
+
+def _value(text):
+    """The value of a literal or of a power such as ``2**30``."""
+    power = re.fullmatch(r"(\d+)\*\*(\d+)", text)
+    return int(power[1]) ** int(power[2]) if power else ast.literal_eval(text)
+
+
+def is_error(dotted):
+    value, _ = resolve(dotted)
+    return inspect.isclass(value) and issubclass(value, Exception)
+
+
+@pytest.mark.parametrize("dotted", [name for name in PUBLIC if not is_error(name)])
+def test_documented_defaults_are_those_of_the_signature(dotted):
+    value, _ = resolve(dotted)
+    assert not list(wrong_defaults(value, inspect.getdoc(value)))
+
+
+def test_a_wrong_default_is_found():
+    def function(a, b=1, c=2**30, d=None):
+        """Sum.
+
+        Parameters
+        ----------
+        a : int, default=0
+        b : int, default=2
+        c : int, default=2**30
+        d : int
+        """
+
+    names = [line[0] for line in wrong_defaults(function, function.__doc__)]
+    assert names == ["a", "b", "d"]
+
+
+# --- pages --------------------------------------------------------------------------
+
+PAGES = [path for path in sorted(DOCS.glob("*.rst")) if ">>> " in path.read_text()]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_code_on_the_page_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TENSORCRP_DATA", raising=False)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testfile(
+        str(path), module_relative=False, optionflags=flags, encoding="utf-8"
+    )
+    assert result.attempted and not result.failed
+
+
+def test_the_page_of_the_interface_lists_it():
+    page = (DOCS / "api.rst").read_text()
+    listed, module = set(), "tensorcrp"
+    for line in page.splitlines():
+        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = match[1]
+        elif match := re.fullmatch(r"(?:   |\.\. data:: )([A-Za-z_]\w*)", line):
+            listed.add(f"{module}.{match[1]}")
+    tops = {name for name in PUBLIC if not resolve(name)[1]}
+    constants = {f"tensorcrp.persistence.{name}" for name in ("JUDGES", "SKOPS_TYPES")}
+    assert listed == tops | constants
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.rst")), ids=lambda path: path.stem)
+def test_included_code_exists(path):
+    """What the pages include from the source is still there (no Sphinx needed)."""
+    pattern = r"literalinclude:: (\S+)\n((?:   :\S+:.*\n)*)"
+    for file, options in re.findall(pattern, path.read_text()):
+        source = path.parent / file
+        assert source.exists(), file
+        text = source.read_text()
+        for key, value in re.findall(r":(\S+): (.*)", options):
+            if key == "pyobject":
+                assert value in _objects(ast.parse(text)), f"{file}: {value}"
+            elif key in ("start-at", "end-at", "start-after", "end-before"):
+                assert value in text, f"{file}: {value}"
+
+
+def _objects(tree, prefix=""):
+    """Qualified names of all classes and functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            yield prefix + node.name
+            yield from _objects(node, f"{prefix}{node.name}.")
