@@ -16,6 +16,8 @@ import pytest
 from numpydoc.docscrape import FunctionDoc
 from numpydoc.validate import validate
 
+from tensorcrp import baselines
+
 DOCS = Path(__file__).parent.parent / "docs"
 MODULES = (
     "tensorcrp",
@@ -95,12 +97,18 @@ def test_docstring_is_numpydoc(dotted):
 
 
 def documented_defaults(docstring):
-    """Name -> text after ``default=``, or None, of every documented parameter."""
+    """Name -> text after ``default=``, or None, of every documented parameter.
+
+    ``a, b : int, default=1, 2`` gives each its own, ``default=1`` the same to both.
+    """
     found = {}
     for entry in FunctionDoc(None, doc=docstring)["Parameters"]:
         default = re.search(r"default=(.+)$", entry.type)
-        for name in entry.name.split(","):
-            found[name.strip()] = default and default.group(1)
+        names = entry.name.split(", ")
+        texts = [default and default[1]] * len(names)
+        if default and len(names) > 1 and ", " in default[1]:
+            texts = default[1].split(", ")
+        found |= dict(zip(names, texts, strict=True))
     return found
 
 
@@ -140,8 +148,7 @@ def test_a_wrong_default_is_found():
         Parameters
         ----------
         a : int, default=0
-        b : int, default=2
-        c : int, default=2**30
+        b, c : int, default=2, 2**30
         d : int
         """
 
@@ -176,6 +183,16 @@ def test_the_page_of_the_interface_lists_it():
     tops = {name for name in PUBLIC if not resolve(name)[1]}
     constants = {f"tensorcrp.persistence.{name}" for name in ("JUDGES", "SKOPS_TYPES")}
     assert listed == tops | constants
+
+
+def test_the_tables_of_methods_list_all_of_them():
+    readme = (DOCS.parent / "README.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \| (?:yes|no|or not) \|", readme, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {"TensorCRP", *baselines.__all__}
+    lines = baselines.__doc__.splitlines()
+    _, start, end, *_ = (i for i, line in enumerate(lines) if line.startswith("===="))
+    assert {line.split()[0] for line in lines[start + 1 : end]} == {*baselines.__all__}
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.rst")), ids=lambda path: path.stem)

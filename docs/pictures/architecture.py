@@ -34,7 +34,7 @@ def ranks():
 layers = {}
 for name, rank in ranks().items():
     layers.setdefault(rank, []).append(name)
-fig, ax = plt.subplots(figsize=(9, 6.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(11.5, 6.6), layout="constrained")
 box = {"boxstyle": "round,pad=0.35", "ec": "#1f5fa8"}
 for row, (rank, names) in enumerate(sorted(layers.items())):
     if row % 2:
@@ -44,9 +44,9 @@ for row, (rank, names) in enumerate(sorted(layers.items())):
         color = "#fdf3d0" if name in ("scatter", "solver", "crp") else "white"
         shown = "tensorcrp" if name == "__init__" else name
         style = {**box, "fc": color}
-        x = 0.8 + 6.2 * (i + 0.5) / len(names)
+        x = 0.6 + 9.4 * (i + 0.5) / len(names)
         ax.text(x, row, shown, ha="center", va="center", bbox=style, fontsize=9)
-    ax.text(7.2, row, KNOWS.get(rank, ""), va="center", fontsize=9)
+    ax.text(10.2, row, KNOWS.get(rank, ""), va="center", fontsize=9)
 ax.annotate(
     "",
     xy=(0.35, -0.3),
@@ -54,5 +54,5 @@ ax.annotate(
     arrowprops={"arrowstyle": "->", "color": "gray"},
 )
 ax.text(0.45, len(layers) - 0.42, "imports", color="gray", fontsize=9, va="bottom")
-ax.set(xlim=(-0.3, 11.3), ylim=(-0.6, len(layers) - 0.1))
+ax.set(xlim=(-0.3, 14.9), ylim=(-0.6, len(layers) - 0.1))
 ax.axis("off")

@@ -14,19 +14,19 @@ GRAY = {"cmap": "gray", "vmin": 0, "vmax": 16}
 
 def weighing():
     """Sample times weights, entry by entry, added up."""
-    fig, axes = plt.subplots(1, 3, figsize=(8.4, 2.6), layout="constrained")
+    _, axes = plt.subplots(1, 3, figsize=(8.4, 2.6), layout="constrained")
     sample, W = X[500], crp.components_[0]
     axes[0].imshow(sample, **GRAY)
     axes[0].set(title="a sample X", xticks=[], yticks=[])
     products = np.stack([W, sample * W / np.abs(sample * W).max() * np.abs(W).max()])
     ProjectionDisplay(products).plot(ax=axes[1:])
     axes[1].set_title("times weights W")
-    axes[2].set_title(f"entry by entry; the sum is {np.sum(sample * W):.1f}")
+    axes[2].set_title(f"entry by entry (scaled); sum {np.sum(sample * W):.1f}")
 
 
 def ranks():
     """The first projection at several ranks, from few samples."""
-    fig, axes = plt.subplots(1, 3, figsize=(8.4, 2.6), layout="constrained")
+    _, axes = plt.subplots(1, 3, figsize=(8.4, 2.6), layout="constrained")
     fits = [TensorCRP(1, rank=k).fit(X[:60], y[:60]) for k in (1, 2, "full")]
     W = np.stack([fit.components_[0] for fit in fits])
     ProjectionDisplay(W).plot(ax=axes)
@@ -53,7 +53,7 @@ def climbing():
 
 def deflation():
     """What is left of a sample as components are taken off."""
-    fig, axes = plt.subplots(1, 5, figsize=(9, 2.3), layout="constrained")
+    _, axes = plt.subplots(1, 5, figsize=(9, 2.3), layout="constrained")
     many = TensorCRP(40, rank=2).fit(X[:500], y[:500])
     features = many.transform(X[500:501])
     for ax, h in zip(axes, (0, 1, 5, 18, 40), strict=True):
@@ -67,19 +67,20 @@ def features():
     EmbeddingDisplay.from_estimator(crp, X[500:], y[500:])
 
 
+def lights():
+    """Clips of a light that moves to the right or to the left, and a fit to them."""
+    made = make_moving_shapes(60, 2, random_state=0)
+    return made.mode_names, TensorCRP(2, reg=10.0).fit(made.data, made.target)
+
+
 def film():
-    """A projection of clips."""
-    made = make_moving_shapes(12, random_state=0)
-    clips = TensorCRP(2, rank=2, reg=0.01).fit(made.data, made.target)
-    names = made.mode_names
+    """Projections of clips are clips."""
+    names, clips = lights()
     ProjectionDisplay.from_estimator(clips, components=[0, 1], mode_names=names)
 
 
 def film_factors():
-    """Its factors: when, which rows, which columns."""
-    made = make_moving_shapes(12, random_state=0)
-    clips = TensorCRP(1, rank=2, reg=0.01).fit(made.data, made.target)
-    display = ProjectionDisplay.from_estimator(
-        clips, kind="factors", mode_names=made.mode_names
-    )
+    """Their factors: when, which rows, which columns."""
+    names, clips = lights()
+    display = ProjectionDisplay.from_estimator(clips, kind="factors", mode_names=names)
     display.figure_.set_size_inches(9, 2.8)

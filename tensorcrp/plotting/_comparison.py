@@ -24,7 +24,9 @@ class ComparisonDisplay:
     deviations : array-like of shape (n_data_sets, n_methods), default=None
         Between splits; NaN where there is one split only.
     methods : sequence of str
+        Names of the methods.
     data_sets : sequence of str
+        Names of the data sets.
     label : str, default="accuracy in %"
         What the numbers are.
 

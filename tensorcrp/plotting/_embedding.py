@@ -90,7 +90,9 @@ class EmbeddingDisplay:
         estimator : transformer
             Fitted; any that has `transform`, a pipeline too.
         X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples to draw.
         y : array-like of shape (n,)
+            Their labels.
         components : sequence of two or three int, default=(0, 1)
             Which features, numbered from 0.
         class_names : sequence of str, default=None

@@ -24,8 +24,11 @@ class PathDisplay:
     scores : array-like of shape (folds, n_ranks, n_regs, n_sizes)
         Accuracy, 0 to 1.
     ranks : sequence of int or "full"
+        Ranks k that were tried.
     regs : sequence of float
+        Ridges that were tried.
     n_components : sequence of int
+        Numbers of components that were tried.
     label : str, default="accuracy in cross-validation, %"
         What the numbers are.
 
