@@ -84,9 +84,7 @@ class Reader:
     def open(self, path):
         """Open a page, wait until it stands still, look at it."""
         self.page.goto(self.address + path, wait_until="load")
-        if self.page.locator(".math").count():
-            self.page.wait_for_function("() => window.MathJax?.startup?.promise")
-            self.page.evaluate("() => MathJax.startup.promise.then(() => true)")
+        self.page.evaluate("() => window.MathJax?.startup?.promise.then(() => true)")
         self.page.evaluate("() => document.fonts.ready.then(() => true)")
         self._check_math(path)
         self._check_width()

@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+SITE = Path(__file__).parent.parent / "docs" / "_build" / "html"
+
 
 class Page(HTMLParser):
     """Anchors that a page has, and addresses that it points at."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from numpydoc.docscrape import FunctionDoc
 from numpydoc.validate import validate
+from site_links import broken_links
 
 from tensorcrp import baselines
 
@@ -208,6 +209,17 @@ def test_included_code_exists(path):
                 assert value in _objects(ast.parse(text)), f"{file}: {value}"
             elif key in ("start-at", "end-at", "start-after", "end-before"):
                 assert value in text, f"{file}: {value}"
+
+
+def test_broken_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="here"></h1><a href="#here"></a><a href="b.html#there"></a>'
+        '<a href="#gone"></a><a href="c.html"></a><img src="d.png"><a href="b.html#x">'
+        '<a href="https://example.org/not-ours"></a><a href="../outside.html"></a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#here"></a></p>')
+    found = [line.split(" -> ")[1] for line in broken_links(tmp_path)]
+    assert found == ["#gone", "c.html", "d.png", "b.html#x", "../outside.html"]
 
 
 def _objects(tree, prefix=""):

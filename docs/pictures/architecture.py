@@ -7,17 +7,18 @@ import matplotlib.pyplot as plt
 
 TESTS = Path.cwd().parent / "tests" / "test_architecture.py"  # Sphinx runs it in docs
 KNOWS = {
-    10: "the command",
-    9: "comparisons as rows; speed and memory",
-    8: "the public names",
-    7: "figures, model files, collections beyond memory",
-    6: "choice of rank, ridge and size",
-    5: "estimators: where statistics and optimisation meet",
-    4: "fits, whole or batch by batch",
-    3: "scikit-learn's conventions, checks of input",
-    2: "labels, no projections | projections, no labels",
-    1: "block updates, starts; sets of data",
-    0: "mode products, LAPACK, threads; readers of files",
+    "cli": "the command",
+    "experiments": "comparisons and the paper as rows; speed",
+    "__init__": "the public names",
+    "persistence": "figures, model files, data elsewhere",
+    "model_selection": "choice of rank, ridge and size",
+    "crp": "where statistics and optimisation meet",
+    "_fitting": "fits, whole or batch by batch",
+    "_estimator": "scikit-learn's conventions, checks",
+    "scatter": "labels, no projections; the reverse",
+    "_ascent": "block updates; where they start",
+    "_rows": "the data as updates see them",
+    "_algebra": "mode products, LAPACK; readers of files",
 }
 
 
@@ -46,7 +47,8 @@ for row, (rank, names) in enumerate(sorted(layers.items())):
         style = {**box, "fc": color}
         x = 0.6 + 9.4 * (i + 0.5) / len(names)
         ax.text(x, row, shown, ha="center", va="center", bbox=style, fontsize=9)
-    ax.text(10.2, row, KNOWS.get(rank, ""), va="center", fontsize=9)
+    words = "; ".join(KNOWS[name] for name in names if name in KNOWS)
+    ax.text(10.2, row, words, va="center", fontsize=9)
 ax.annotate(
     "",
     xy=(0.35, -0.3),

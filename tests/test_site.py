@@ -1,0 +1,43 @@
+"""The built site, where there is one: links, and pages in a browser.
+
+The browser's tests are there if ``chromium`` and playwright (extra ``browse``) are.
+`.ci/run` builds the site and runs the same checks as commands.
+"""
+
+from importlib.util import find_spec
+
+from browse_site import browse, find_chromium
+from site_links import SITE, broken_links
+
+
+def test_links_inside_the_site_lead_somewhere():
+    assert not list(broken_links(SITE))
+
+
+if find_chromium() and find_spec("playwright"):
+
+    def test_a_reader_meets_no_problems(tmp_path):
+        assert not browse(SITE, tmp_path)
+        names = {path.name for path in tmp_path.iterdir()}
+        assert {"index.desktop.png", "search-results.phone.png"} <= names
+
+    def test_a_reader_notices(tmp_path):
+        """A copy of the site whose landing page has been harmed."""
+        harms = {
+            "asks another host": '<img src="http://localhost:1/a.png">',
+            "undefined_name": "<script>undefined_name()</script>",
+            "oops": "<script>console.error('oops')</script>",
+            "404": '<img src="not_there.png">',
+            "pixels wide": '<div style="width: 3000px">wide</div>',
+            "equations": '<span class="math nohighlight">x</span>',
+        }
+        site = tmp_path / "site"
+        site.mkdir()
+        for path in SITE.iterdir():
+            (site / path.name).symlink_to(path)
+        page = (SITE / "index.html").read_text()
+        (site / "index.html").unlink()
+        more = "".join(harms.values())
+        (site / "index.html").write_text(page.replace("</body>", f"{more}</body>"))
+        problems = [p for p in browse(site, tmp_path / "pictures") if "index.html" in p]
+        assert not [harm for harm in harms if not any(harm in p for p in problems)]
