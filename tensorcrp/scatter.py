@@ -92,7 +92,7 @@ class ClassScatter:
             Labels.
         sample_weight : ndarray of shape (n,), default=None
             Not negative; samples of weight zero count for nothing.
-        max_memory : float, default=None
+        max_memory : float, default=inf
             Bytes that the root may take. If it takes more, its rows are read from X
             whenever they are needed, so X has to stay as it is.
 

@@ -126,9 +126,11 @@ def wrong_defaults(function, docstring):
 
 
 def _value(text):
-    """The value of a literal or of a power such as ``2**30``."""
+    """The value of a literal, of ``inf``, or of a power such as ``2**30``."""
     power = re.fullmatch(r"(\d+)\*\*(\d+)", text)
-    return int(power[1]) ** int(power[2]) if power else ast.literal_eval(text)
+    if power:
+        return int(power[1]) ** int(power[2])
+    return float(text) if text == "inf" else ast.literal_eval(text)
 
 
 def is_error(dotted):

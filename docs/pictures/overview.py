@@ -16,7 +16,7 @@ from tensorcrp.plotting import EmbeddingDisplay, ProjectionDisplay
 X, y = load_digits(return_X_y=True)
 few = y < 6
 X, y = X[few], y[few]
-crp = TensorCRP(rank=2).fit(X[:500], y[:500])
+crp = TensorCRP(18, rank=2).fit(X[:500], y[:500])
 
 fig = plt.figure(figsize=(11, 3.1), layout="constrained")
 left, middle, right = fig.subfigures(1, 3, width_ratios=(1.0, 2.9, 2.1))

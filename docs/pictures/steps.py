@@ -8,7 +8,7 @@ from tensorcrp.datasets import load_digits, make_moving_shapes
 from tensorcrp.plotting import ConvergenceDisplay, EmbeddingDisplay, ProjectionDisplay
 
 X, y = load_digits(return_X_y=True)
-crp = TensorCRP(rank=2).fit(X[:500], y[:500])
+crp = TensorCRP(18, rank=2).fit(X[:500], y[:500])
 GRAY = {"cmap": "gray", "vmin": 0, "vmax": 16}
 
 
