@@ -21,7 +21,7 @@ import numpy as np
 from tensorcrp._algebra import Samples
 from tensorcrp._centred import CentredRows, Used
 from tensorcrp._rows import Rows, View
-from tensorcrp.distributed._tasks import delayed, in_a_tree
+from tensorcrp.distributed._tasks import compute, delayed, in_a_tree, persist
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ChunkRows:
         """Blocks (slice, array of at most `rows` rows); chunks come here in turn."""
         start = 0
         for chunk, size in zip(self.chunks, self.sizes, strict=True):
-            here = chunk.compute().reshape(-1, *self.row_shape)
+            here = compute([chunk])[0].reshape(-1, *self.row_shape)
             for first in range(0, size, rows):
                 block = here[first : first + rows].astype(dtype)
                 yield slice(start + first, start + first + len(block)), block
@@ -136,16 +136,10 @@ class DaskRows:
 
     def keep(self, scores):
         """Follow the next projection of every lambda: chunks make its scores."""
-        import dask
-
         recipes = delayed(list(scores))
-        self.scores = list(
-            dask.persist(
-                *(
-                    delayed(_more_scores)(chunk, self.rows.row_shape, old, recipes)
-                    for chunk, old in zip(self.rows.chunks, self.scores, strict=True)
-                )
-            )
+        self.scores = persist(
+            delayed(_more_scores)(chunk, self.rows.row_shape, old, recipes)
+            for chunk, old in zip(self.rows.chunks, self.scores, strict=True)
         )
         if self.few is not None:
             so_far = self.few.so_far() if self.few.count else None

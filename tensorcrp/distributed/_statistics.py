@@ -8,6 +8,7 @@ are as small as any root of them, and come here as they are. What is too much fo
 stays with the chunks, see `ChunkRows`; only class means come and go.
 """
 
+from contextlib import contextmanager
 from math import prod
 
 import numpy as np
@@ -16,7 +17,14 @@ from tensorcrp._algebra import working_dtype
 from tensorcrp._centred import as_column
 from tensorcrp._sources import check_finite
 from tensorcrp.distributed._rows import ChunkRows, centred_chunks
-from tensorcrp.distributed._tasks import delayed, in_a_tree
+from tensorcrp.distributed._tasks import (
+    ClusterError,
+    compute,
+    delayed,
+    first_that_fails,
+    in_a_tree,
+    persist,
+)
 from tensorcrp.scatter import ClassScatter, root_bytes
 
 
@@ -41,12 +49,28 @@ def chunk_statistics(X, y, weight, max_memory):
     tall = used[0] > prod(X.shape[1:])
     copies = 1 if tall else 2  # the samples as they come, and centred
     chunks = list(_chunks(X, y, weight))
-    if copies * root_bytes(used, working_dtype(X)) > max_memory:
-        return _scattered(chunks, working_dtype(X))
-    if tall:
-        tasks = [delayed(_chunk_scatter)(*chunk) for chunk in chunks]
-        return in_a_tree(ClassScatter.merge, tasks)
-    return _gathered(chunks)
+    with _chunk_named(chunks):
+        if copies * root_bytes(used, working_dtype(X)) > max_memory:
+            return _scattered(chunks, working_dtype(X))
+        if tall:
+            tasks = [delayed(_chunk_scatter)(*chunk) for chunk in chunks]
+            return in_a_tree(ClassScatter.merge, tasks)
+        return _gathered(chunks)
+
+
+@contextmanager
+def _chunk_named(chunks):
+    """Add to an error of reading which chunk it was: chunks are asked in turn."""
+    try:
+        yield
+    except Exception as error:
+        if "(chunk " not in str(error) and not isinstance(error, ClusterError):
+            number = first_that_fails([chunk[0] for chunk in chunks])
+            if number is not None:
+                _, y, _, (number, start, _) = chunks[number]
+                samples = f"samples {start} to {start + len(y) - 1}"
+                error.add_note(f"raised while computing chunk {number} of X, {samples}")
+        raise
 
 
 def _chunks(X, y, weight):
@@ -83,18 +107,14 @@ def _checked_chunk(block, place):
 
 def _gathered(chunks):
     """Statistics of samples that all come here."""
-    import dask
-
     blocks, y, weight, places = zip(*chunks, strict=True)
     tasks = map(delayed(_checked_chunk), blocks, places)
-    X = np.concatenate(dask.compute(*tasks))
+    X = np.concatenate(compute(list(tasks)))
     return ClassScatter.from_samples(X, np.concatenate(y), np.concatenate(weight))
 
 
 def _scattered(chunks, dtype):
     """Statistics of samples that stay where they are, centred and persisted."""
-    import dask
-
     blocks, y, weight, places = zip(*chunks, strict=True)
     shape = places[0][2]
     used = [w > 0 for w in weight]
@@ -109,7 +129,7 @@ def _scattered(chunks, dtype):
     checked = [
         delayed(_checked_chunk)(*each) for each in zip(blocks, places, strict=True)
     ]
-    first = delayed(_first)(checked[0], weight[0]).compute()
+    (first,) = compute([delayed(_first)(checked[0], weight[0])])
     shared = delayed(first)
     sums = [
         delayed(_class_sums)(*each, shared, len(classes))
@@ -117,7 +137,7 @@ def _scattered(chunks, dtype):
     ]
     sums = in_a_tree(np.add, sums)
     means = first + sums / as_column(counts, sums.ndim)
-    centred = dask.persist(*centred_chunks(checked, codes, weight, means))
+    centred = persist(centred_chunks(checked, codes, weight, means))
     root = ChunkRows(tuple(centred), sizes, shape, np.dtype(dtype))
     return ClassScatter(classes, counts, means, root)
 
