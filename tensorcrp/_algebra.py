@@ -15,6 +15,7 @@ This module alone talks to tensorly.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -52,7 +53,7 @@ class Samples:
     Attributes
     ----------
     tensor : ndarray of shape (n, L, R)
-        Or what is like one but read from elsewhere, in ``blocks(size, dtype)``; then
+        Or what is like one but read from elsewhere, in ``mapped(linear, size)``; then
         only `side_product` and `some` work.
     shape : tuple of int
         ``(l_1, ..., l_N)``.
@@ -99,19 +100,19 @@ class Samples:
         vectors = np.ascontiguousarray(gone.T, dtype)  # or the data were converted
         kept = self.shape[:s] if left else self.shape[s:]
         product = np.empty((len(vectors), n, prod(kept)), dtype)
-        for part, block in self.blocks():
-            product[:, part] = _contracted(block, vectors, left).transpose(1, 0, 2)
+        for part, rows in self._each(partial(_contracted, vectors=vectors, left=left)):
+            product[:, part] = rows.transpose(1, 0, 2)
         return product.reshape(-1, n, *kept)
 
-    def blocks(self):
-        """Parts of the samples, read one after the other: slices, arrays (b, L, R)."""
+    def _each(self, linear):
+        """What a linear function makes of parts (b, L, R), read one after the other."""
         step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
         if not isinstance(self.tensor, np.ndarray):
-            yield from self.tensor.blocks(step, self.tensor.dtype)
+            yield from self.tensor.mapped(linear, step)
             return
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
-            yield part, self.tensor[part]
+            yield part, linear(self.tensor[part])
 
     def finish(self, product, factors, mode):
         """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""

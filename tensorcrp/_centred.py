@@ -8,6 +8,7 @@ it, and turns into the array itself or into its triangular root (P, P).
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -18,6 +19,8 @@ from tensorcrp._rows import Rows
 from tensorcrp._sources import Source, check_finite
 
 BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
+LOOK = 64  # rows that tell how large deviations are
+OFFSET = 8  # means that are so many times the deviations cost about a digit
 ROWS = 1024  # folded into a triangle at a time, at least
 
 
@@ -134,6 +137,28 @@ class CentredRows:
         for part, block in self.used.blocks(rows, dtype=dtype):
             yield part, self._centre(part, block, means)
 
+    def mapped(self, linear, rows):
+        """What a linear function (b, ...) -> (b, ...) makes of blocks of rows.
+
+        It makes the same of samples and of class means, so that these are taken off
+        its results, which are smaller; unless they would hide the deviations.
+        """
+        if self._is_offset:
+            for part, block in self.blocks(rows, self.dtype):
+                yield part, linear(block)
+            return
+        means = linear(self.means)
+        for part, block in self.used.blocks(rows, dtype=self.dtype):
+            result = linear(block) - means[self.used.codes[part]]
+            yield part, self._weighted(part, result)
+
+    @cached_property
+    def _is_offset(self):
+        """Whether means are large beside deviations, judged by a few rows."""
+        some = self[:: -(-len(self) // LOOK)].astype(float)
+        deviation, offset = (np.sqrt((each**2).mean()) for each in (some, self.means))
+        return offset > OFFSET * deviation
+
     def __getitem__(self, part):
         """The rows of a slice, as an array in working precision."""
         index, codes, weight = (
@@ -146,10 +171,14 @@ class CentredRows:
         )
 
     def _centre(self, part, block, means):
-        codes, weight = self.used.codes[part], self.used.weight[part]
-        for mean in means:
-            for sample, code in zip(block, codes, strict=True):
+        codes = self.used.codes[part]
+        for sample, code in zip(block, codes, strict=True):
+            for mean in means:
                 sample -= mean[code]  # no array of as many means as samples
+        return self._weighted(part, block)
+
+    def _weighted(self, part, block):
+        weight = self.used.weight[part]
         if (weight != 1).any():
             block *= as_column(np.sqrt(weight), block.ndim).astype(block.dtype)
         return block
