@@ -122,41 +122,43 @@ def estimator(rng, shape):
     )
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """J before a block update, J that the update proposes, a share for rounding."""
+@dataclass
+class Updates:
+    """Block updates of all lanes: how many, and those that would lower J.
 
-    before: float
-    after: float
-    rounding: float
+    The losses are pairs: the share of J, and the share that rounding may take.
+    """
 
-    @property
-    def drop(self):
-        return 1 - self.after / self.before if self.before > 0 else 0.0
+    count: int = 0
+    losses: list = field(default_factory=list)
+
+    def see(self, ascent, lane, J, numerator):
+        """Before the first update of a component, J is that of its start."""
+        self.count += 1
+        begun = not ascent.history[lane]
+        before = (ascent.begun if begun else ascent.objective)[lane]
+        if J < before:
+            if not begun:
+                numerator = np.sum(ascent.scores[0][lane] ** 2)
+            share = rounding(ascent, lane, before, numerator)
+            self.losses.append((1 - J / before, share))
 
 
 @contextmanager
-def proposals():
-    """A list of the `Proposal` of all block updates that run meanwhile.
-
-    Before the first update of a component, J is that of its start.
-    """
-    keep, seen = Ascent._keep, []
+def watched_updates():
+    """The `Updates` that run meanwhile, as proposed to `Ascent._keep`."""
+    keep, updates = Ascent._keep, Updates()
 
     def watched(self, active, mode, u, white, blocks, coordinates):
         proposed = _ratio(blocks, coordinates, self.found.lambdas[self.which[active]])
         numerators = blocks[0].energy(coordinates)
         for lane, J, numerator in zip(active, proposed, numerators, strict=True):
-            before = self.objective[lane] if self.history[lane] else self.begun[lane]
-            if self.history[lane]:
-                numerator = (self.scores[0][lane] ** 2).sum()
-            share = rounding(self, lane, before, numerator) if before > 0 else 0.0
-            seen.append(Proposal(float(before), float(J), share))
+            updates.see(self, lane, J, numerator)
         keep(self, active, mode, u, white, blocks, coordinates)
 
     Ascent._keep = watched
     try:
-        yield seen
+        yield updates
     finally:
         Ascent._keep = keep
 
@@ -204,7 +206,7 @@ class Tally:
         self.total += 1
         problem = make(number)
         try:
-            with warnings.catch_warnings(), proposals() as seen:
+            with warnings.catch_warnings(), watched_updates() as updates:
                 warnings.simplefilter("error")
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.filterwarnings("ignore", f".*{SINGLE}")
@@ -219,7 +221,7 @@ class Tally:
             return
         self.counts["fitted"] += 1
         self._check(number, model, features)
-        self._check_proposals(number, seen)
+        self._check_updates(number, updates)
 
     def _refused(self, number, error):
         known = [k for words, k in DOCUMENTED.items() if words in str(error)]
@@ -240,19 +242,19 @@ class Tally:
         if not all(np.isfinite(each).all() for each in arrays):
             self.failures.append((number, "not finite"))
 
-    def _check_proposals(self, number, seen):
-        for each in seen:
-            self.updates["all"] += 1
-            self.updates["refused"] += each.drop > 0
-            if each.rounding > NOISE:
+    def _check_updates(self, number, updates):
+        self.updates["all"] += updates.count
+        self.updates["refused"] += len(updates.losses)
+        for loss, rounding in updates.losses:
+            if rounding > NOISE:
                 self.updates["noise"] += 1
-                self._note("in_noise", each.drop, number)
+                self._note("in_noise", loss, number)
                 continue
-            self._note("proposed", each.drop, number)
-            if each.drop > 0:
-                self._note("in_roundings", each.drop / each.rounding, number)
-                if each.drop > LIMIT * each.rounding:
-                    self.failures.append((number, f"{each} loses {each.drop:.2g}"))
+            self._note("proposed", loss, number)
+            self._note("in_roundings", loss / rounding, number)
+            if loss > LIMIT * rounding:
+                words = f"an update loses {loss:.2g} of J, rounding is {rounding:.2g}"
+                self.failures.append((number, words))
 
     def _note(self, name, share, number):
         if share > getattr(self, name)[0]:
@@ -277,7 +279,7 @@ class Tally:
             share, number = getattr(self, name)
             where = "" if number is None else f" (problem {number})"
             lines += [f"  {share:.2g} {words}{where}"]
-        lines += [f"J is rounding itself in {updates['noise']} updates"]
+        lines += [f"J was rounding itself in {updates['noise']} of the refused updates"]
         lines += [f"FAILURE {failure}" for failure in self.failures[:20]]
         return "\n".join(lines)
 
