@@ -6,6 +6,7 @@ and every public estimator that can be given it answers with the same class of e
 and the same words.
 """
 
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
@@ -197,6 +198,9 @@ SAMPLES = [
     Case("no columns", ("0 feature(s)", "(20, 0)"), X=FLAT[:, :0]),
     Case("complex", ("Complex", "complex128", "X.real"), X=X + 1j),
     Case("strings", ("strings", "Convert"), X=X.astype(str)),
+    Case("words", ("strings", "Convert"), X=np.full(X.shape, "pixel")),
+    Case("masked", ("masked", "X.filled"), X=np.ma.masked_array(X, X > 3)),
+    Case("nothing", ("2D array", "scalar"), X=None),
     Case(
         "objects",
         ("not numbers", "dict", "convert"),
@@ -250,17 +254,23 @@ def no_statistics(monkeypatch):
     return lambda: monkeypatch.setattr(ClassScatter, "from_samples", must_not_run)
 
 
+@contextmanager
+def unchanged(model):
+    """Nothing in the model is replaced, added or lost meanwhile."""
+    before = dict(vars(model))
+    yield
+    after = vars(model)
+    assert list(after) == list(before)
+    assert all(after[name] is value for name, value in before.items())
+
+
 def refused(model, call, error, words):
     """The call fails with all the words and changes nothing in the model."""
-    before = dict(vars(model))
-    with pytest.raises(error) as caught:
+    with unchanged(model), pytest.raises(error) as caught:
         call()
     message = str(caught.value)
     missing = [word for word in words if word not in message]
     assert not missing, f"{missing} not in: {message}"
-    after = vars(model)
-    assert list(after) == list(before)
-    assert all(after[name] is value for name, value in before.items())
 
 
 @cases
@@ -344,8 +354,8 @@ EVERYWHERE = [
 
 
 def error_of(model, call):
-    """Type and words of an error, without the name of the class."""
-    with pytest.raises((ValueError, TypeError)) as caught:
+    """Type and words of an error, without the name of the class; state unchanged."""
+    with unchanged(model), pytest.raises((ValueError, TypeError)) as caught:
         call()
     return caught.type, str(caught.value).replace(type(model).__name__, "TensorCRP")
 
@@ -373,17 +383,28 @@ def test_every_estimator_says_the_same(name, number, fitted):
     case = CASES[number]
     model = copy(fitted_once(name)) if fitted else clone(ESTIMATORS[name])
     model.set_params(**case.params)
-    before = dict(vars(model))
-    got = error_of(model, lambda: model.fit(*arguments(case)))
-    wanted = reference_error(number)
+    assert_same_words(case, model, model.fit, reference_error(number))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [p for p in EVERYWHERE if hasattr(ESTIMATORS[p.values[0]], "partial_fit")],
+)
+def test_every_first_batch_says_the_same(name, number):
+    case, model = CASES[number], clone(ESTIMATORS[name])
+    model.set_params(**case.params)
+    if not case.grows:
+        assert_same_words(case, model, model.partial_fit, reference_error(number))
+
+
+def assert_same_words(case, model, method, wanted):
+    got = error_of(model, lambda: method(*arguments(case)))
     assert got[0] is wanted[0]
     if case.name in OWN_REPAIR and "reg_scale" not in model.get_params():
         assert NO_RATIO in got[1]
         assert got[1].split("so")[0] == wanted[1].split("so")[0]
     else:
         assert got[1] == wanted[1]
-    assert list(vars(model)) == list(before)
-    assert all(vars(model)[key] is value for key, value in before.items())
 
 
 def test_every_estimator_is_in_the_table_and_every_case_has_one():
@@ -455,11 +476,10 @@ def shape_words(samples, fitted=SHAPE):
 
 
 @pytest.mark.parametrize("samples", OTHER_SHAPES, ids=lambda X: str(X.shape[1:]))
-def test_transform_of_another_shape(samples):
+def test_transform_of_lists_of_another_shape(samples):
     model = clone(GOOD).fit(X, Y)
-    words = shape_words(samples)
-    refused(model, lambda: model.transform(samples), ValueError, words)
-    refused(model, lambda: model.transform(samples.tolist()), ValueError, words[1:])
+    words = shape_words(samples)[1:]
+    refused(model, lambda: model.transform(samples.tolist()), ValueError, words)
 
 
 @pytest.mark.parametrize("mode", range(4))
@@ -484,32 +504,73 @@ def test_transform_of_another_length_at_order_one():
     refused(model, lambda: model.transform(FLAT[:, :11]), ValueError, words)
 
 
-@pytest.mark.parametrize(
-    ("samples", "error", "words"),
-    [
-        (with_entry(np.nan), ValueError, ("NaN", "sample 5", "(2, 1)", "fill")),
-        (with_entry(-np.inf), ValueError, ("inf", "sample 5", "(2, 1)")),
-        (X + 0j, ValueError, ("Complex", "X.real")),
-        (X.astype(str), ValueError, ("strings", "Convert")),
-        (sparse.csr_array(FLAT), TypeError, ("Sparse", ".toarray()")),
-        ([X[0], X[0, :2]], ValueError, RAGGED),
-        (np.array([X[0], X[0, :2]], dtype=object), ValueError, RAGGED),
-        (X[:0], ValueError, ("0 sample(s)",)),
-        (X[0, 0], ValueError, ("shape", str(SHAPE))),
-        (None, ValueError, ("shape", str(SHAPE))),
-    ],
-    ids="nan inf complex strings sparse ragged ragged_objects empty 2d none".split(),
-)
-def test_transform_of_bad_samples(samples, error, words):
+OTHER_OBJECTS = np.full(X.shape, {}, dtype=object)
+BAD_NEW = {
+    "nan": (with_entry(np.nan), ValueError, ("NaN", "sample 5", "(2, 1)", "fill")),
+    "inf": (with_entry(-np.inf), ValueError, ("inf", "sample 5", "(2, 1)")),
+    "complex": (X + 0j, ValueError, ("Complex", "X.real")),
+    "strings": (X.astype(str), ValueError, ("strings", "Convert")),
+    "objects": (OTHER_OBJECTS, TypeError, ("not numbers", "dict", "convert")),
+    "masked": (np.ma.masked_array(X, X > 3), ValueError, ("masked", "X.filled")),
+    "sparse": (sparse.csr_array(FLAT), TypeError, ("Sparse", ".toarray()")),
+    "ragged": ([X[0], X[0, :2]], ValueError, RAGGED),
+    "ragged objects": (
+        np.array([X[0], X[0, :2]], dtype=object),
+        ValueError,
+        RAGGED,
+    ),
+    "empty": (X[:0], ValueError, ("0 sample(s)",)),
+    "2d": (X[0, 0], ValueError, ("shape", str(SHAPE))),
+    "a number": (3.0, ValueError, ("shape", str(SHAPE))),
+    "none": (None, ValueError, ("shape", str(SHAPE))),
+    **{
+        f"shape {samples.shape[1:]}": (samples, ValueError, shape_words(samples))
+        for samples in OTHER_SHAPES
+    },
+}
+bad_new = pytest.mark.parametrize("what", BAD_NEW)
+
+
+@bad_new
+def test_transform_of_bad_samples(what):
+    samples, error, words = BAD_NEW[what]
     model = clone(GOOD).fit(X, Y)
     refused(model, lambda: model.transform(samples), error, words)
 
 
-@pytest.mark.parametrize("features", [np.ones((3, 5)), np.ones(2), np.ones((2, 2, 2))])
-def test_inverse_transform_of_another_shape(features):
-    model = clone(GOOD).fit(X, Y)
-    words = (str(features.shape), "(n, 2)", "transform")
-    refused(model, lambda: model.inverse_transform(features), ValueError, words)
+METHODS = ("transform", "predict", "decision_function")
+
+
+@bad_new
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(e, m) for e in ESTIMATORS for m in METHODS if hasattr(ESTIMATORS[e], m)],
+)
+def test_every_fitted_estimator_says_the_same(name, method, what):
+    model, reference = copy(fitted_once(name)), fitted_once("TensorCRP")
+    samples = BAD_NEW[what][0]
+    got = error_of(model, lambda: getattr(model, method)(samples))
+    assert got == error_of(reference, lambda: reference.transform(samples))
+
+
+@pytest.mark.parametrize(
+    "name", [e for e in ESTIMATORS if hasattr(ESTIMATORS[e], "inverse_transform")]
+)
+@pytest.mark.parametrize("shape", [(3, 99), (2,), (2, 2, 2)], ids=str)
+def test_inverse_transform_of_another_shape(name, shape):
+    model = copy(fitted_once(name))
+    words = (str(shape), f"(n, {model.transform(X).shape[1]})", "transform")
+    refused(model, lambda: model.inverse_transform(np.ones(shape)), ValueError, words)
+
+
+@pytest.mark.parametrize(
+    "name", [e for e in ESTIMATORS if hasattr(ESTIMATORS[e], "partial_fit")]
+)
+def test_every_later_batch_of_another_shape(name):
+    model = clone(ESTIMATORS[name]).partial_fit(X, Y)
+    other = np.ones((N, 5, 3))
+    words = shape_words(other)
+    refused(model, lambda: model.partial_fit(other, Y), ValueError, words)
 
 
 # --- statistics -------------------------------------------------------------------
