@@ -137,12 +137,12 @@ def run(module, mutants, jobs):
     _, status, usage = os.wait4(start(module, module.source, 10_000, log), 0)
     if status:
         raise SystemExit(f"{module.name} itself does not pass its tests: see {log}")
-    seconds = int(10 + 5 * (usage.ru_utime + usage.ru_stime))
+    seconds = int(5 + 3 * (usage.ru_utime + usage.ru_stime))
     running, done, begun = {}, 0, time.monotonic()
     left = list(mutants)
     while left or running:
         while left and len(running) < jobs:
-            mutant = left.pop()
+            mutant = left.pop(0)
             running[start(module, module.mutated(mutant), seconds)] = mutant
         child, status = os.wait()
         module.record(running.pop(child), bool(status))
@@ -157,10 +157,10 @@ def report(module, chosen, total):
     ran = [mutant for mutant in chosen if mutant in module.outcomes]
     survivors = [mutant for mutant in ran if not module.outcomes[mutant]]
     killed = len(ran) - len(survivors)
-    what = "all" if len(chosen) == total else f"a sample of {len(chosen)}"
+    what = "all" if len(ran) == total else "a random sample"
     print(
-        f"\n{module.name}: {killed} of {len(ran)} killed "
-        f"({100 * killed / max(1, len(ran)):.0f} %), {what} of {total} mutants"
+        f"\n{module.name}: {killed} of {len(ran)} mutants killed "
+        f"({100 * killed / max(1, len(ran)):.0f} %), {what} of {total}"
     )
     before = module.source.splitlines()
     for mutant in survivors:
@@ -184,9 +184,9 @@ def main():
     for library in LIBRARIES.split():
         importlib.import_module(library)
     for module in map(Module, options.modules):
-        chosen = mutants = list(module.mutants())
-        if options.sample is not None and options.sample < len(mutants):
-            chosen = random.Random(options.seed).sample(mutants, options.sample)
+        mutants = list(module.mutants())
+        random.Random(options.seed).shuffle(mutants)  # a part of a run is a sample
+        chosen = mutants[: options.sample]
         try:
             wanted = False if options.survivors else None  # survived, or not yet run
             left = [m for m in chosen if module.outcomes.get(m) is wanted]
