@@ -285,3 +285,102 @@ def test_flatten_gives_the_statistics_of_vectors(make_samples, n):
 def test_compress_keeps_a_short_root(make_samples):
     scatter = ClassScatter.from_samples(*make_samples((4, 3), 8))
     assert scatter.compress() is scatter
+
+
+# --- blocks, precision, refusals --------------------------------------------------
+
+
+@pytest.mark.parametrize("room", [1, 7, 100])
+def test_blocks_are_as_large_as_their_room(make_samples, room, monkeypatch):
+    """Samples of float64 that fit; one at a time if none does."""
+    X, y = make_samples((6, 5), 25)
+    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 8 * 30 * room + 8 * 29)
+    batches = scatter_module._Batches(X, np.arange(25), y, np.ones(25))
+    sizes = [len(block) for _, block in batches._blocks(batches._rows())]
+    assert sum(sizes) == 25
+    assert set(sizes[:-1]) <= {room} and sizes[0] == min(room, 25)
+    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 1)
+    assert batches._rows() == 1
+
+
+@pytest.mark.parametrize("n", [25, 60])
+def test_one_sample_at_a_time_gives_the_same_statistics(make_samples, n, monkeypatch):
+    X, y = make_samples((6, 5), n)
+    whole = ClassScatter.from_samples(X, y)
+    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(scatter_module, "ROWS", 1)
+    alone = ClassScatter.from_samples(X, y)
+    assert_same(alone, whole)
+    assert_allclose([alone.trace, alone.largest], [whole.trace, whole.largest])
+    assert_same(alone.merge(whole), whole.merge(whole))
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_largest_magnitude_of_the_root(make_samples, n):
+    scatter = ClassScatter.from_samples(*make_samples((4, 3), n))
+    assert scatter.largest == abs(scatter.root).max()
+
+
+@pytest.mark.parametrize(("step", "varies"), [(4, False), (64, True)])
+def test_rounding_of_a_mean_is_no_variation(step, varies):
+    """Deviations of a few units in the last place of the largest class mean."""
+    eps = np.finfo(float).eps
+    scatter = ClassScatter(
+        classes=np.arange(2),
+        counts=np.full(2, 3.0),
+        means=np.array([[3.0, 0.0], [-5.0, 0.0]]),
+        root=np.array([[step * 5 * eps, 0.0], [-eps, 0.0]]),
+    )
+    assert (scatter.trace > 0) == (scatter.largest > 0) == varies
+    # The other entry has its own, smaller mean and no variation at all.
+    assert_array_equal(scatter._spread[:, 1], 0)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_merging_keeps_the_better_precision(make_samples, swap):
+    X, y = make_samples((5, 4), 12)
+    parts = [
+        ClassScatter.from_samples(X[:6].astype(np.float32), y[:6]),
+        ClassScatter.from_samples(X[6:], y[6:]),
+    ][:: -1 if swap else 1]
+    assert parts[0].merge(parts[1]).root.dtype == np.float64
+
+
+def test_merging_drops_null_rows_and_no_others(make_samples):
+    X, y = make_samples((5, 4), 8, n_classes=2)
+    X[y == 0] = X[0]  # nothing within the first class
+    one, other = (ClassScatter.from_samples(X[i::2], y[i::2]) for i in range(2))
+    merged = one.merge(other)
+    assert merged.root.any(axis=(1, 2)).all()
+    # Samples of the second class, and the gap between its two means.
+    assert len(merged.root) == np.sum(y == 1) + 1
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weight", "words"),
+    [
+        (np.ones(4), np.arange(4), None, r"got \(4,\) and \(4,\)"),
+        (np.ones((4, 2)), np.arange(3), None, r"got \(4, 2\) and \(3,\)"),
+        (np.ones((4, 2)), np.arange(4), [1, 1, 1, -0.5], "4 numbers, none negative"),
+        (np.ones((4, 2)), np.arange(4), [1, 1, 1, np.nan], "none negative"),
+        (np.ones((4, 2)), np.arange(4), np.zeros(4), "not all zero"),
+        (np.ones((4, 2)), np.arange(4), np.ones(3), "4 numbers"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(X, y, weight, words):
+    with pytest.raises(ValueError, match=words):
+        ClassScatter.from_samples(X, y, weight)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_merging_numbers_and_names_is_refused(make_samples, swap):
+    X, y = make_samples((3, 2), 20)
+    names = np.array(["pear", "apple", "fig"])[y]
+    parts = [ClassScatter.from_samples(X, labels) for labels in (y, names)]
+    one, other = parts[:: -1 if swap else 1]
+    with pytest.raises(ValueError, match="numbers in every batch"):
+        one.merge(other)
+    assert_same(
+        parts[0].merge(ClassScatter.from_samples(X, y.astype(float))),
+        parts[0].merge(parts[0]),
+    )
