@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tensorcrp import ClassScatter
+from tensorcrp import ClassScatter, _centred
 from tensorcrp import scatter as scatter_module
 from tensorcrp._algebra import Samples
 
@@ -40,6 +40,13 @@ def assert_same(a, b):
     assert_allclose(a.counts, b.counts, rtol=1e-12)
     assert_allclose(a.means, b.means, **ROUNDING)
     assert_allclose(gram_of(a), gram_of(b), **ROUNDING)
+
+
+def set_blocks(monkeypatch, room, rows=1024):
+    """Blocks of so many bytes, and so many rows folded into a triangle at a time."""
+    for module in (scatter_module, _centred):
+        monkeypatch.setattr(module, "BLOCK_BYTES", room)
+        monkeypatch.setattr(module, "ROWS", rows)
 
 
 @shapes
@@ -82,7 +89,7 @@ def test_root_has_the_memory_order_of_the_solver(make_samples, n):
 def test_blocks_of_samples_do_not_change_the_statistics(make_samples, n, monkeypatch):
     X, y = make_samples((6, 5), n)
     whole = ClassScatter.from_samples(X, y)
-    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 8 * 30 * 7)  # seven samples
+    set_blocks(monkeypatch, 8 * 30 * 7)  # seven samples
     blocks = ClassScatter.from_samples(X, y)
     assert_same(blocks, whole)
     assert_allclose(blocks.trace, whole.trace)
@@ -294,21 +301,20 @@ def test_compress_keeps_a_short_root(make_samples):
 def test_blocks_are_as_large_as_their_room(make_samples, room, monkeypatch):
     """Samples of float64 that fit; one at a time if none does."""
     X, y = make_samples((6, 5), 25)
-    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 8 * 30 * room + 8 * 29)
-    batches = scatter_module._Batches(X, np.arange(25), y, np.ones(25))
-    sizes = [len(block) for _, block in batches._blocks(batches._rows())]
+    set_blocks(monkeypatch, 8 * 30 * room + 8 * 29)
+    used = _centred.Used(X, np.arange(25), y, np.ones(25))
+    sizes = [len(block) for _, block in used.blocks(used.rows)]
     assert sum(sizes) == 25
     assert set(sizes[:-1]) <= {room} and sizes[0] == min(room, 25)
-    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 1)
-    assert batches._rows() == 1
+    set_blocks(monkeypatch, 1)
+    assert used.rows == 1
 
 
 @pytest.mark.parametrize("n", [25, 60])
 def test_one_sample_at_a_time_gives_the_same_statistics(make_samples, n, monkeypatch):
     X, y = make_samples((6, 5), n)
     whole = ClassScatter.from_samples(X, y)
-    monkeypatch.setattr(scatter_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(scatter_module, "ROWS", 1)
+    set_blocks(monkeypatch, 1, rows=1)
     alone = ClassScatter.from_samples(X, y)
     assert_same(alone, whole)
     assert_allclose([alone.trace, alone.largest], [whole.trace, whole.largest])
