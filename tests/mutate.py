@@ -45,11 +45,11 @@ SHRINK = "test_streaming.py::test_error_of_fewer_rows_is_within_its_bound"
 TESTS = {
     "scatter": f"test_scatter.py {SHRINK}",
     "_centred": "test_scatter.py test_sources.py",
-    "solver": "test_rows.py test_solver.py",
-    "_algebra": "test_algebra.py test_rows.py test_solver.py",
-    "_ascent": "test_rows.py test_solver.py",
-    "_starts": "test_rows.py test_solver.py",
-    "_rows": "test_rows.py test_solver.py",
+    "solver": "test_ascent.py test_rows.py test_solver.py",
+    "_algebra": "test_algebra.py test_ascent.py test_rows.py test_solver.py",
+    "_ascent": "test_ascent.py test_rows.py test_solver.py",
+    "_starts": "test_ascent.py test_rows.py test_solver.py",
+    "_rows": "test_ascent.py test_rows.py test_solver.py",
 }
 LIBRARIES = """numpy scipy.linalg tensorly tensorly.cp_tensor tensorly.tenalg hypothesis
     threadpoolctl sklearn.base sklearn.discriminant_analysis sklearn.model_selection
