@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from tensorcrp import _ascent, _starts
 from tensorcrp._algebra import cp_dense
 from tensorcrp._ascent import EPS, Ascent, Problem, ridge_lda
-from tensorcrp._rows import as_rows
+from tensorcrp._rows import Block, as_rows
 from tensorcrp._starts import identity_start, ridge_directions
 from tensorcrp.solver import _best_lane, _Found
 
@@ -72,6 +72,13 @@ def test_nothing_to_separate_gives_the_last_coordinate(rng):
     u = ridge_lda(D, np.stack([np.eye(3)] * 2), np.ones(2))
     assert_array_equal(u[0], [0, 0, 1])
     assert_allclose(np.linalg.norm(u[1]), 1)
+
+
+def test_j_is_nought_where_there_is_neither_scatter_nor_ridge(rng):
+    blocks = Block(rng.standard_normal((2, 3, 4))), Block(np.zeros((2, 5, 4)))
+    u = units(rng, 2, 4)
+    J = _ascent._ratio(blocks, u, np.array([0.0, 0.5]))
+    assert_allclose(J, [0, np.sum((blocks[0].Z[1] @ u[1]) ** 2) / 0.5])
 
 
 def test_what_is_no_scatter_is_refused(rng):
