@@ -226,7 +226,7 @@ def cluster():
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=50,
     ) as workers:
         with Client(workers, set_as_default=False) as client:

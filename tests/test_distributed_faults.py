@@ -63,7 +63,7 @@ def cluster():
         n_workers=2,
         threads_per_worker=1,
         memory_limit=MEMORY,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=60,
     ) as workers:
         with Client(workers, set_as_default=False) as client:
@@ -203,11 +203,12 @@ def test_the_scheduler_is_gone(machines):
 
 def test_a_scheduler_that_is_silent_and_workers_that_never_come(machines, monkeypatch):
     _, scheduler, worker = machines
-    for name in ("ASK_SECONDS", "ANSWER_SECONDS", "WORKER_SECONDS"):
+    for name in ("ASK_SECONDS", "WORKER_SECONDS"):
         monkeypatch.setattr(_tasks, name, 1)
     problem = fitted_with(worker.kill)
     words = ("has had no worker for 1 s", "Start workers")
     assert_unchanged_error(*problem, _tasks.ClusterError, *words)
+    monkeypatch.setattr(_tasks, "ANSWER_SECONDS", 1)
     os.kill(scheduler.pid, signal.SIGSTOP)
     try:
         problem = fitted_with(lambda: None)
