@@ -15,6 +15,7 @@ PRINTS = {
     "plot_tensorly_factors": "same as components_: True",
     "plot_choosing_parameters": "TensorCRPCV took",
     "plot_multichannel": "order 3 (spectra)",
+    "plot_dask": "below 1e-6: True",
 }
 
 
@@ -59,6 +60,7 @@ def test_example_has_the_form_of_the_gallery(path):
 def test_there_is_an_example_for_every_idea():
     assert {path.stem for path in EXAMPLES} >= {
         "plot_choosing_parameters",
+        "plot_dask",
         "plot_gait",
         "plot_hyperspectral",
         "plot_matrix_case",
