@@ -1,0 +1,305 @@
+"""Fits beyond memory and on a cluster: memory, time, killed workers, bytes on the wire.
+
+    python tests/measure_scaling.py [--folder DIR] [--gigabytes 8] [--part NAME ...]
+
+`file`: made clips in a memory map, read in every pass by a fresh process. `workers`:
+two worker processes beside one. `kills`: a worker killed in the middle of a fit, ten
+times. `wire`: what goes through the sockets in a pass, for n and 4 n samples. Times are
+ratios inside one run, each the least of a few; one BLAS thread everywhere. Rows go to
+docs/results/scaling.json, with --part in place of the same part's. Not a test.
+"""
+
+# ruff: noqa: E402 (threads are bound before numpy is imported)
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+for name in ("OPENBLAS", "MKL", "OMP"):  # before numpy, and for all workers
+    os.environ[f"{name}_NUM_THREADS"] = "1"
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from tensorcrp import TensorCRP
+from tensorcrp.distributed._rows import DaskRows
+
+SHAPE, N_CLASSES = (8, 32, 32, 3), 10
+BLOCK = 2**22  # bytes read at a time
+MORE = 8  # sweeps by which two fits differ
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "scaling.json"
+
+
+def clips(n, seed, noise=1.0):
+    """Clips (n, 8, 32, 32, 3) of ten classes: class means and noise."""
+    means = np.random.default_rng(0).standard_normal((N_CLASSES, *SHAPE), np.float32)
+    X = np.random.default_rng(seed).standard_normal((n, *SHAPE), np.float32)
+    X *= noise
+    X += means[np.arange(n) % N_CLASSES]
+    return X
+
+
+def row(what, value, bar=""):
+    print(f"| {what} | {value} | {bar} |", flush=True)
+    return [what, value, bar]
+
+
+def judged(value, limit):
+    return f"at most {limit:g}: {'met' if value <= limit else 'NOT met'}"
+
+
+# --- a file that does not fit -------------------------------------------------------
+
+
+def part_file(folder, gigabytes):
+    """Peak memory, and a sweep beside reading the file."""
+    size = 4 * int(np.prod(SHAPE))
+    n = int(gigabytes * 1e9 / size) // N_CLASSES * N_CLASSES
+    free = shutil.disk_usage(folder).free
+    if free < 1.1 * n * size:
+        sys.exit(f"{folder} has {free / 1e9:.1f} GB free, {n * size / 1e9:.1f} needed.")
+    with tempfile.TemporaryDirectory(dir=folder) as made:  # removed on Ctrl-C too
+        path = Path(made) / "clips.dat"
+        with open(path, "wb") as file:
+            for i in range(0, n, 500):
+                clips(min(500, n - i), seed=i + 1).tofile(file)
+        command = [sys.executable, __file__, "--child", str(path), str(n)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    got = json.loads(done.stdout)
+    once, twice, peak = got["read"], 2 * got["read"], got["peak"]
+    ratio = got["sweep"] / twice
+    name = f"{n * size / 1e9:.1f} GB of clips {SHAPE} float32"
+    return [
+        row(f"{name}: peak resident memory, GB", round(peak, 2), judged(peak, 1.5)),
+        row("a sweep over reading twice", round(ratio, 2), judged(ratio, 1.5)),
+        row("a sweep over reading once", round(2 * ratio, 2)),
+        row("a fit of one sweep over reading once", round(got["fit"] / once, 1)),
+        row("reading, GB/s", round(n * size / 1e9 / once, 2)),
+    ]
+
+
+def child(path, n):
+    """Fits in a process of its own, which knows the most memory it ever had."""
+    X = np.memmap(path, np.float32, "r", shape=(n, *SHAPE))
+    y = np.arange(n) % N_CLASSES
+    reads, fits = [], {1: [], 1 + MORE: []}
+    for sweeps in (1, 1 + MORE) * 2:
+        reads.append(timed(read, path))
+        model = TensorCRP(1, max_iter=sweeps, tol=0, max_memory=2**28)
+        fits[sweeps].append(timed(model.fit, X, y))
+        reads.append(timed(read, path))
+    status = Path("/proc/self/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+    fit, more = (min(each) for each in fits.values())
+    got = {"peak": peak, "read": min(reads), "fit": fit, "sweep": (more - fit) / MORE}
+    print(json.dumps(got))
+
+
+def read(path):
+    buffer = bytearray(BLOCK)
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+
+
+def timed(function, *args):
+    began = perf_counter()
+    function(*args)
+    return perf_counter() - began
+
+
+# --- clusters -----------------------------------------------------------------------
+
+
+@contextmanager
+def cluster(n_workers):
+    with LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=60,
+    ) as workers:
+        with Client(workers) as client:
+            yield client
+
+
+def made(n, chunks):
+    """A dask array whose chunks the workers make themselves."""
+    rows = n // chunks
+    parts = [dask.delayed(clips)(rows, seed + 1) for seed in range(chunks)]
+    shape = (rows, *SHAPE)
+    X = da.concatenate([da.from_delayed(p, shape, np.float32) for p in parts])
+    return X, np.arange(n) % N_CLASSES
+
+
+def crp(sweeps, init="identity", components=1):
+    return TensorCRP(components, init=init, max_iter=sweeps, tol=0, max_memory=0)
+
+
+def part_workers(n=8000, sweeps=10):
+    """Two workers beside one: the same chunks, the same passes."""
+    X, y = made(n, 8)
+    times = {1: [], 2: []}
+    for n_workers in (1, 2, 1, 2):
+        with cluster(n_workers) as client:
+            client.run(np.zeros, 1)
+            there = X.persist()
+            crp(1).fit(there, y)  # everything imported, chunks in place
+            times[n_workers].append(timed(crp(sweeps).fit, there, y))
+    ratio = min(times[2]) / min(times[1])
+    what = (
+        f"2 workers over 1 worker, {X.nbytes / 1e9:.1f} GB in 8 chunks, {sweeps} sweeps"
+    )
+    return [row(what, round(ratio, 2), judged(ratio, 0.65))]
+
+
+def part_kills(count=10, n=800):
+    """Features of fits in which one of two workers is killed."""
+    X, y = made(n, 8)
+    with dask.config.set(scheduler="synchronous"):
+        here = X.compute().astype(float)
+    X = X.astype(float)
+    expected = crp(4, Starts(None, 0), 3).set_params(max_memory=None)
+    expected = expected.fit_transform(here, y)
+    right, moments = 0, np.random.default_rng(0).uniform(0, 1, count)
+    with cluster(2) as client:
+        for moment in moments:
+            client.wait_for_workers(2, timeout=300)
+            victim = sorted(client.run(os.getpid).values())[0]
+            model = crp(4, Starts(victim, moment), 3).fit(X, y)
+            off = np.abs(model.transform(here) - expected).max()
+            right += off <= 1e-6 * np.abs(expected).max() and not alive(victim)
+    bar = f"{count}: {'met' if right == count else 'NOT met'}"
+    return [row(f"fits with a killed worker that are right, of {count}", right, bar)]
+
+
+class Starts:
+    """Random starts; a while after the second one is asked for, a process is killed."""
+
+    def __init__(self, victim, delay):
+        self.calls, self.victim, self.delay = 0, victim, delay
+
+    def __call__(self, shape, rank, random_state):
+        self.calls += 1
+        if self.calls == 2 and self.victim is not None:
+            threading.Timer(self.delay, os.kill, (self.victim, signal.SIGKILL)).start()
+        rng = np.random.default_rng(self.calls)
+        return [rng.standard_normal((size, rank)) for size in shape]
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def part_wire(n=400, sweeps=5):
+    """Bytes that all processes send in one pass; and what a pass of no work takes."""
+    with cluster(2) as client:
+        client.run(count_writes)
+        count_writes()
+        got = {m: bytes_per_pass(client, *made(m, 8), sweeps) for m in (n, 4 * n)}
+        small = np.random.default_rng(0).standard_normal((80, 2, 2, 2))
+        small = da.from_array(small, chunks=(10, 2, 2, 2))
+        y = np.arange(80) % N_CLASSES
+        one, many = (timed(crp(s).fit, small, y) for s in (1, 1 + sweeps))
+    passes, tasks = 3 * sweeps, 2 * 8 - 1
+    ratio = got[4 * n] / got[n]
+    chunk = 4 * int(np.prod(SHAPE)) * n // 8
+    idle = 1e3 * (many - one) / passes / tasks
+    names = [f"bytes per pass, 2 workers, 8 chunks, n={m}" for m in got]
+    return [
+        *map(row, names, map(round, got.values())),
+        row("bytes per pass, 4 n over n", round(ratio, 3), judged(ratio, 1.1)),
+        row(f"the same over one chunk of n={n}", round(got[n] / chunk, 3)),
+        row("a task without work, milliseconds", round(idle, 2)),
+    ]
+
+
+def count_writes():
+    """Add up what this process sends, but for signs of life."""
+    from distributed.comm.tcp import TCP
+
+    if hasattr(TCP, "sent"):
+        return
+    TCP.sent, write = 0, TCP.write
+
+    async def counted(self, msg, *args, **kwargs):
+        size = await write(self, msg, *args, **kwargs)
+        if not (isinstance(msg, dict) and "heartbeat" in str(msg.get("op"))):
+            TCP.sent += size
+        return size
+
+    TCP.write = counted
+
+
+def sent():
+    from distributed.comm.tcp import TCP
+
+    return TCP.sent
+
+
+def bytes_per_pass(client, X, y, sweeps):
+    """The median over the passes of a fit, each of them counted.
+
+    Now and then dask moves a chunk to a worker that has less to do: once, not in
+    every pass.
+    """
+    passes, plain = [], DaskRows.block
+
+    def total():
+        return sent() + sum(client.run(sent).values())
+
+    def counted(self, product, view):
+        before = total()
+        asking = total() - before
+        before = total()
+        block = plain(self, product, view)
+        passes.append(total() - before - asking)
+        return block
+
+    DaskRows.block = counted
+    try:
+        crp(sweeps).fit(X.persist(), y)
+    finally:
+        DaskRows.block = plain
+    return np.median(passes)
+
+
+PARTS = {"file": None, "workers": part_workers, "kills": part_kills, "wire": part_wire}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", default=tempfile.gettempdir())
+    parser.add_argument("--gigabytes", type=float, default=8.0)
+    parser.add_argument("--part", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child[0], int(options.child[1]))
+        return
+    print("| what | figure | bar |\n|---|---|---|")
+    for name in options.part:
+        if name == "file":
+            got = part_file(options.folder, options.gigabytes)
+        else:
+            got = PARTS[name]()
+        rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(rows | {name: got}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
