@@ -30,13 +30,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_loader
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
-os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take a second each time
-
 import pytest
-from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
-from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).parent.parent
 SESSIONS = ROOT / ".mutants"
@@ -82,6 +76,9 @@ class Module:
 
     def mutants(self):
         """All pairs of an operator's name and an occurrence."""
+        from cosmic_ray.ast import ast_nodes, get_ast
+        from cosmic_ray.plugins import get_operator, operator_names
+
         nodes = list(ast_nodes(get_ast(self.source)))
         for name in operator_names():
             kind = get_operator(name)
@@ -92,6 +89,9 @@ class Module:
             yield from ((name, occurrence) for occurrence in range(found))
 
     def mutated(self, mutant):
+        from cosmic_ray.mutating import mutate_code
+        from cosmic_ray.plugins import get_operator
+
         name, occurrence = mutant
         return mutate_code(self.source, get_operator(name)(), occurrence)
 
@@ -180,6 +180,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--survivors", action="store_true", help="run them again")
     options = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take a second each time
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     SESSIONS.mkdir(exist_ok=True)
