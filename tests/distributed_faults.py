@@ -1,5 +1,10 @@
 """Clusters that fail in the middle of a fit: the right result, or one clear error.
 
+    pytest tests/distributed_faults.py
+
+Not part of the suite: beside other work on few cores, workers that were killed do not
+always come back within the time that a test can wait.
+
 Real worker processes and a real scheduler process; whatever is killed, is killed by
 SIGKILL. A fit is caught in its middle by its `init`, which is called for every
 projection, here in the client.
