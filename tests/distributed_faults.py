@@ -64,6 +64,7 @@ def crp(happens=lambda: None, max_memory=0):
 
 @pytest.fixture(scope="module")
 def cluster():
+    before = dict(os.environ)
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -73,6 +74,8 @@ def cluster():
     ) as workers:
         with Client(workers, set_as_default=False) as client:
             yield client
+    os.environ.clear()  # dask sets variables of malloc for all later children
+    os.environ.update(before)
 
 
 @pytest.fixture

@@ -223,6 +223,7 @@ def cluster():
     """Two worker processes, as on two machines."""
     from distributed import Client, LocalCluster
 
+    before = dict(os.environ)
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -231,6 +232,8 @@ def cluster():
     ) as workers:
         with Client(workers, set_as_default=False) as client:
             yield client
+    os.environ.clear()  # dask sets variables of malloc for all later children
+    os.environ.update(before)
 
 
 @pytest.fixture
