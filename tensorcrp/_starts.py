@@ -117,10 +117,10 @@ def _cholesky(matrix):
 class DualDirections:
     """From ``M = lambda I + A A^T`` of the within rows A, (n, n).
 
-    M is factored once. Deflating by unit tensors with scores S (p, n) of the rows
-    leaves ``M - S^T S``, whose inverse needs one matrix of size p (Woodbury), and the
-    data are read once for a direction. Unless it has to be `exact`, it is that of
-    evenly spaced rows, which stand for a share of the scatter, and of lambda.
+    M is factored once. A projection that gives the rows scores s leaves ``M - s s^T``,
+    so what is needed of the inverse follows by one rank-one term, and the data are read
+    once for a direction. Unless it has to be `exact`, it is that of evenly spaced rows,
+    which stand for a share of the scatter, and of lambda.
     """
 
     def __init__(self, between, within, lambdas, share, exact):
@@ -131,13 +131,14 @@ class DualDirections:
         gram, diagonal = self.within.packed_gram(), packed_diagonal(n)
         # A ridge below rounding cannot be factored.
         least = max(n * EPS, share / n) * gram[diagonal].sum()
-        *others, last = np.maximum(np.multiply(lambdas, part), least)
-        self.chol = [_factored(n, gram.copy(), diagonal, lam) for lam in others]
-        self.chol.append(_factored(n, gram, diagonal, last))
-        self.cross = self.within.gram(self.between)
-        self.inner = self.between.gram(self.between)
-        self.solved = [_solved(n, chol, self.cross) for chol in self.chol]
-        self.solved_scores = [np.empty((0, n)) for _ in lambdas]
+        ridges = np.maximum(np.multiply(lambdas, part), least)
+        cross = self.within.gram(self.between)
+        inner = self.between.gram(self.between)
+        copies = [gram.copy() for _ in lambdas[1:]] + [gram]
+        self.duals = [
+            _Dual(_factored(n, each, diagonal, lam), cross, inner)
+            for each, lam in zip(copies, ridges, strict=True)
+        ]
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -146,12 +147,12 @@ class DualDirections:
         -------
         ndarray of shape (A, P), null where nothing is left to separate.
         """
-        S, T = self._scores()
-        both = [self._dual(a, S[a], T[a]) for a in range(len(self.chol))]
+        both = [dual.weights() for dual in self.duals]
         top, dual = (np.stack(each) for each in zip(*both, strict=True))
         w = self.between.combine(top) - self.within.combine(dual)
         if found.count:
             # The rows above are raw: take the earlier projections' share off.
+            S, T = self._scores()
             shift = T @ top[:, :, None] - S @ dual[:, :, None]
             w = w - found.weighted_sum(shift)
         return w
@@ -161,24 +162,47 @@ class DualDirections:
         between, within = self.rows
         return within.start_scores(self.most), between.so_far()
 
-    def _dual(self, a, S, T):
-        """Weights of the between (c,) and within rows (n,) in the direction."""
-        Y = self.solved_scores[a]
-        F, info = self.solved[a] - Y.T @ T, 0
-        if len(S):
-            _, more, info = dposv(np.eye(len(S)) - S @ Y.T, S @ F)
-            F = F + Y.T @ more
-        schur = self.inner - T.T @ T - (self.cross - S.T @ T).T @ F
-        if info or not np.isfinite(schur).all():
-            return np.zeros(len(schur)), np.zeros(len(F))
-        top = top_eigenvector(schur)
-        return top, F @ top
-
     def deflate(self, found):
         """Follow the newest projections."""
-        for a, s in enumerate(self._scores()[0][:, -1]):
-            solved = _solved(len(s), self.chol[a], s[:, None]).T
-            self.solved_scores[a] = np.vstack([self.solved_scores[a], solved])
+        S, T = self._scores()
+        for dual, s, t in zip(self.duals, S[:, -1], T[:, -1], strict=True):
+            dual.deflate(s, t)
+
+
+class _Dual:
+    """``F = M^{-1} C`` (n, c) and ``K = B - C^T F`` (c, c) for one lambda.
+
+    C (n, c) and B (c, c) are the products of the deflated rows of the denominator with
+    those of the numerator, and of the latter with each other. The direction weighs the
+    numerator's rows by the top eigenvector of K, the others by F times it.
+
+    A projection leaves ``M - s s^T``, ``C - s t^T`` and ``B - t t^T``. With
+    ``q = M^{-1} s / sqrt(1 - s^T M^{-1} s)`` the inverse grows by ``q q^T``, and with
+    ``e = (F^T s - t) / sqrt(1 - s^T M^{-1} s)`` F grows by ``q e^T``, K shrinks by
+    ``e e^T``.
+    """
+
+    def __init__(self, factor, cross, inner):
+        self.factor, self.F = factor, _solved(factor, cross)
+        self.K = inner - cross.T @ self.F
+        self.Q = np.empty((0, len(cross)))  # rows q: M^{-1} is the first one + Q^T Q
+
+    def weights(self):
+        """Weights of the numerator's rows (c,) and of the others (n,)."""
+        if not np.isfinite(self.K).all():
+            return np.zeros(len(self.K)), np.zeros(len(self.F))
+        top = top_eigenvector(self.K)
+        return top, self.F @ top
+
+    def deflate(self, s, t):
+        """Follow a projection with scores s (n,) and t (c,)."""
+        solved = _solved(self.factor, s[:, None])[:, 0] + (self.Q @ s) @ self.Q
+        left = 1.0 - s @ solved
+        root = np.sqrt(left) if left > 0 else np.nan  # rounding ate the ridge
+        q, e = solved / root, (s @ self.F - t) / root
+        self.Q = np.vstack([self.Q, q])
+        self.F = self.F + np.outer(q, e)
+        self.K = self.K - np.outer(e, e)
 
 
 def _factored(n, packed, diagonal, lam):
@@ -190,6 +214,6 @@ def _factored(n, packed, diagonal, lam):
     return factor
 
 
-def _solved(n, factor, right):
-    solution, _ = dpftrs(n, factor, right)
+def _solved(factor, right):
+    solution, _ = dpftrs(len(right), factor, right)
     return solution

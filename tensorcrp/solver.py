@@ -163,7 +163,9 @@ class _Found:
         A, h = len(lambdas), n_components
         self.lambdas = lambdas
         self.count = 0
-        self.factors = [np.zeros((A, h, size, rank)) for size in shape]
+        # Columns lie in memory as rows: `overlaps` reads them as (h k, l_m) matrices.
+        columns = (np.zeros((A, h, rank, size)) for size in shape)
+        self.factors = [each.transpose(0, 1, 3, 2) for each in columns]
         self.history = [[] for _ in range(A)]
         self.n_iter = np.zeros((A, h), int)
         self.converged = np.zeros((A, h), bool)
@@ -173,15 +175,20 @@ class _Found:
 
         A product of k x k cross-Gram matrices, because they are CP tensors too.
         """
-        p = self.count
-        cross = np.ones((1, 1, *self.factors[mode].shape[-1:] * 2))
-        for m, factor in enumerate(factors):
+        lanes = zip(which, zip(*factors, strict=True), white, strict=True)
+        each = [self._overlaps(a, mine, mode, T) for a, mine, T in lanes]
+        return np.stack(each).transpose(0, 2, 1)
+
+    def _overlaps(self, a, mine, mode, white):
+        """The same for one lane: (p, d)."""
+        earlier = [f[a, : self.count].transpose(0, 2, 1) for f in self.factors]
+        p, rank, size = earlier[mode].shape
+        cross = np.ones((p * rank, rank))
+        for m, factor in enumerate(mine):
             if m != mode:
-                earlier = self.factors[m][which, :p]
-                cross = cross * (earlier.transpose(0, 1, 3, 2) @ factor[:, None])
-        mine = self.factors[mode][which, :p] @ cross @ white[:, None]
-        lanes, _, size, rank = mine.shape
-        return mine.transpose(0, 3, 2, 1).reshape(lanes, rank * size, p)
+                cross = cross * (earlier[m].reshape(p * rank, len(factor)) @ factor)
+        mixed = (cross @ white).reshape(p, rank, rank)
+        return (mixed.transpose(0, 2, 1) @ earlier[mode]).reshape(p, rank * size)
 
     def orthogonal(self, which, u):
         """Unit vectors (B, P) less their share in the earlier ones, at order 1.
