@@ -53,7 +53,7 @@ class Samples:
     Attributes
     ----------
     tensor : ndarray of shape (n, L, R)
-        Or what is like one but read from elsewhere, in ``mapped(linear, size)``; then
+        Or what is like one but read from elsewhere, in ``mapped(linear)``; then
         only `side_product` and `some` work.
     shape : tuple of int
         ``(l_1, ..., l_N)``.
@@ -106,10 +106,10 @@ class Samples:
 
     def _each(self, linear):
         """What a linear function makes of parts (b, L, R), read one after the other."""
-        step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
         if not isinstance(self.tensor, np.ndarray):
-            yield from self.tensor.mapped(linear, step)
+            yield from self.tensor.mapped(linear)
             return
+        step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield part, linear(self.tensor[part])

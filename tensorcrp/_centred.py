@@ -42,26 +42,32 @@ class Used:
     codes: np.ndarray
     weight: np.ndarray
 
-    def blocks(self, rows, check=False, dtype=float):
-        """Blocks (slice of the used ones, array of our own to do anything with)."""
-        for start in range(0, len(self.index), max(rows, self._fetched)):
-            part = slice(start, start + max(rows, self._fetched))
-            fetched = self.fetch(part, check)
+    def blocks(self, rows, check=False, dtype=float, own=True):
+        """Blocks (slice of the used ones, array).
+
+        To do anything with, or if it is not our `own`, to look at until the next one.
+        """
+        for start in range(0, len(self.index), max(rows, self.fetched)):
+            part = slice(start, start + max(rows, self.fetched))
+            fetched = self.fetch(part, check, own)
             for inner in range(0, len(fetched), rows):
                 block = fetched[inner : inner + rows]
                 here = slice(start + inner, start + inner + len(block))
                 yield here, block.astype(dtype, copy=False)
+            if not own and isinstance(self.X, Source):
+                self.X.release()
 
     @property
-    def _fetched(self):
+    def fetched(self):
+        """Number of samples that are read together."""
         return self.X.step if isinstance(self.X, Source) else 1
 
-    def fetch(self, part, check=False):
-        """The samples of a slice of the used ones as an array of its own."""
+    def fetch(self, part, check=False, own=True):
+        """The samples of a slice of the used ones, see `Source.read`."""
         index = self.index[part]
         if not isinstance(self.X, Source):
             return self.X[index]
-        block = self.X.take(index)
+        block = self.X.take(index, own)
         if check:
             check_finite(block, index)
         return block
@@ -70,6 +76,11 @@ class Used:
     def rows(self):
         """Number of samples that are worked on together."""
         return max(1, BLOCK_BYTES // (8 * prod(self.X.shape[1:])))
+
+    @cached_property
+    def is_weighted(self):
+        """Whether some samples count more or less than once."""
+        return bool((self.weight != 1).any())
 
     def means(self, counts):
         """Class means (c, l_1, ..., l_N), by the deviations from the first sample.
@@ -137,18 +148,19 @@ class CentredRows:
         for part, block in self.used.blocks(rows, dtype=dtype):
             yield part, self._centre(part, block, means)
 
-    def mapped(self, linear, rows):
+    def mapped(self, linear):
         """What a linear function (b, ...) -> (b, ...) makes of blocks of rows.
 
         It makes the same of samples and of class means, so that these are taken off
         its results, which are smaller; unless they would hide the deviations.
         """
+        rows = max(self.used.rows, self.used.fetched)
         if self._is_offset:
             for part, block in self.blocks(rows, self.dtype):
                 yield part, linear(block)
             return
         means = linear(self.means)
-        for part, block in self.used.blocks(rows, dtype=self.dtype):
+        for part, block in self.used.blocks(rows, dtype=self.dtype, own=False):
             result = linear(block) - means[self.used.codes[part]]
             yield part, self._weighted(part, result)
 
@@ -178,8 +190,8 @@ class CentredRows:
         return self._weighted(part, block)
 
     def _weighted(self, part, block):
-        weight = self.used.weight[part]
-        if (weight != 1).any():
+        if self.used.is_weighted:
+            weight = self.used.weight[part]
             block *= as_column(np.sqrt(weight), block.ndim).astype(block.dtype)
         return block
 

@@ -104,33 +104,39 @@ class Source:
             chunk = self.array.chunks[0]
         return chunk * max(1, READ_BYTES // (size * chunk))
 
-    def read(self, start, stop):
-        """Samples ``start <= i < stop`` as an array of our own."""
-        block = np.array(self.array[start:stop], copy=True)
-        _release(self.array)
+    def read(self, start, stop, own=True):
+        """Samples ``start <= i < stop``, as an array of our own or only to look at.
+
+        The latter may lie in a memory map: `release` it once it has been looked at.
+        """
+        block = self.array[start:stop]
+        block = np.array(block, copy=True) if own else np.asarray(block)
+        if own:
+            self.release()
         return block.reshape(-1, *self.shape[1:])
 
-    def take(self, index):
+    def take(self, index, own=True):
         """Samples of increasing numbers, (r, l_1, ..., l_N)."""
         cuts = np.flatnonzero(np.diff(index) > GAP) + 1
-        parts = [self._some(run) for run in np.split(index, cuts)]
+        parts = [self._some(run, own) for run in np.split(index, cuts)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _some(self, run):
+    def _some(self, run, own):
         """Samples that lie near each other; all of them need no second copy."""
-        block = self.read(run[0], run[-1] + 1)
+        block = self.read(run[0], run[-1] + 1, own)
         return block if len(block) == len(run) else block[run - run[0]]
 
+    def release(self):
+        """Give the pages of a memory map back that were read.
 
-def _release(array):
-    """Give the pages of a memory map back that were read.
-
-    They stay in the system's cache of files; counted as ours they would grow to the
-    size of the file. Changes of a private map (mode "c") would be lost: they stay.
-    """
-    if isinstance(array, np.memmap) and array.mode in ("r", "r+", "w+"):
-        if hasattr(mmap, "MADV_DONTNEED"):
-            array._mmap.madvise(mmap.MADV_DONTNEED)
+        They stay in the system's cache of files; counted as ours they would grow to
+        the size of the file. Changes of a private map (mode "c") would be lost: they
+        stay.
+        """
+        array = self.array
+        if isinstance(array, np.memmap) and array.mode in ("r", "r+", "w+"):
+            if hasattr(mmap, "MADV_DONTNEED"):
+                array._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def blocks(rows, size):

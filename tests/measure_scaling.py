@@ -4,10 +4,11 @@
 
 `file`: made clips in a memory map, read in every pass by a fresh process. `workers`:
 two worker processes beside one. `kills`: a worker killed in the middle of a fit, ten
-times. `wire`: what goes through the sockets in a pass, for n and 4 n samples. Times are
-ratios inside one run, each the least of a few, of CPU time in `file` (whose data are in
-the page cache); one BLAS thread everywhere. Rows go to docs/results/scaling.json, with
---part in place of the same part's. Not a test.
+times. `wire`: what goes through the sockets in a pass, for n and 4 n samples. `model`:
+the two constants of the cost model. Times are ratios inside one run, each the least of
+a few, of CPU time in `file` (whose data are in the page cache); one BLAS thread
+everywhere. Rows go to docs/results/scaling.json, with --part in place of the same
+part's, and from there to the table in docs/scaling.md. Not a test.
 """
 
 import argparse
@@ -31,15 +32,19 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
+from scipy.optimize import nnls
 
 from tensorcrp import TensorCRP
 from tensorcrp._sources import as_source
 from tensorcrp.distributed._rows import DaskRows
 
 SHAPE, N_CLASSES = (8, 32, 32, 3), 10
+SIZE = 4 * int(np.prod(SHAPE))  # bytes of a clip
 BLOCK = 2**22  # bytes read at a time
 MORE = 8  # sweeps by which two fits differ
-RESULTS = Path(__file__).parents[1] / "docs" / "results" / "scaling.json"
+DOCS = Path(__file__).parents[1] / "docs"
+RESULTS, PAGE = DOCS / "results" / "scaling.json", DOCS / "scaling.md"
+HEADER = "| what | figure | bar |\n|---|---|---|"
 
 
 def clips(n, seed, noise=1.0):
@@ -52,8 +57,20 @@ def clips(n, seed, noise=1.0):
 
 
 def row(what, value, bar=""):
-    print(f"| {what} | {value} | {bar} |", flush=True)
+    print(line(what, value, bar), flush=True)
     return [what, value, bar]
+
+
+def line(what, value, bar):
+    return f"| {what} | {value} | {bar} |"
+
+
+def page_with(text, results):
+    """The page with a table of all rows in the place of the one that it has."""
+    start = text.index(HEADER)
+    end = text.index("\n\n", start)
+    rows = [line(*each) for part in PARTS for each in results.get(part, ())]
+    return "\n".join([text[:start] + HEADER, *rows]) + text[end:]
 
 
 def judged(value, limit):
@@ -65,7 +82,7 @@ def judged(value, limit):
 
 def part_file(folder, gigabytes):
     """Peak memory, and a sweep beside reading the file."""
-    size = 4 * int(np.prod(SHAPE))
+    size = SIZE
     n = int(gigabytes * 1e9 / size) // N_CLASSES * N_CLASSES
     free = shutil.disk_usage(folder).free
     if free < 1.1 * n * size:
@@ -242,7 +259,7 @@ def part_wire(n=400, sweeps=5):
         one, many = (clocked(crp(s).fit, small, y) for s in (1, 1 + sweeps))
     passes, tasks = 3 * sweeps, 2 * 8 - 1
     ratio = got[4 * n] / got[n]
-    chunk = 4 * int(np.prod(SHAPE)) * n // 8
+    chunk = SIZE * n // 8
     idle = 1e3 * (many - one) / passes / tasks
     names = [f"bytes per pass, 2 workers, 8 chunks, n={m}" for m in got]
     return [
@@ -303,7 +320,66 @@ def bytes_per_pass(client, X, y, sweeps):
     return np.median(passes)
 
 
-PARTS = {"file": None, "workers": part_workers, "kills": part_kills, "wire": part_wire}
+# --- the cost model -----------------------------------------------------------------
+
+
+def part_model(sizes=(4000, 16000), chunks=(4, 32), sweeps=5):
+    """Seconds of a pass = bytes / (workers B) + tasks t, by least squares."""
+    cases, seconds = [], []
+    for n_workers in (1, 2):
+        with cluster(n_workers) as client:
+            client.run(np.zeros, 1)
+            for n in sizes:
+                for count in chunks:
+                    cases.append((n * SIZE / n_workers, 2 * count - 1))
+                    seconds.append(seconds_of_a_pass(n, count, sweeps))
+    seconds, cases = np.array(seconds), np.array(cases, float)
+    slope, task = nnls(cases / seconds[:, None], np.ones(len(cases)))[0]
+    off = np.abs(cases @ (slope, task) / seconds - 1)
+    read = reading(sizes[0])
+    rows = [
+        row("model: GB/s of a worker in a pass, B / a", round(1e-9 / slope, 2)),
+        row("model: a, in readings by matrix-vector product", round(slope / read, 2)),
+        row("model: milliseconds of the scheduler per task, t", round(1e3 * task, 2)),
+        row(f"model: {len(cases)} passes, median of |error| in %", percent(off)),
+        row("model: the same, worst", percent(off, np.max)),
+    ]
+    for workers, per_worker in ((16, 16), (1000, 50), (1000, 1)):
+        tasks = 2 * workers * per_worker - 1
+        data, scheduler = slope * 1e10, task * tasks
+        what = f"model: a pass, {workers} workers of 10 GB in {per_worker} chunks, s"
+        rows.append(row(what, f"{data:.1f} data, {scheduler:.1f} scheduler"))
+    return rows
+
+
+def seconds_of_a_pass(n, chunks, sweeps):
+    X, y = made(n, chunks)
+    there = X.persist()
+    crp(1).fit(there, y)  # chunks in place
+    one, many = (
+        min(clocked(crp(s).fit, there, y) for _ in range(3)) for s in (1, 1 + sweeps)
+    )
+    return max(many - one, 1e-6) / (len(SHAPE) * sweeps)
+
+
+def reading(n):
+    """Seconds for a byte of samples, read once by a matrix-vector product."""
+    X = clips(n, 0).reshape(n, -1)
+    vector = np.ones(X.shape[1], np.float32)
+    return min(clocked(np.dot, X, vector) for _ in range(5)) / X.nbytes
+
+
+def percent(off, how=np.median):
+    return round(100 * float(how(off)))
+
+
+PARTS = {
+    "file": None,
+    "workers": part_workers,
+    "kills": part_kills,
+    "wire": part_wire,
+    "model": part_model,
+}
 
 
 def main():
@@ -316,14 +392,16 @@ def main():
     if options.child:
         child(options.child[0], int(options.child[1]))
         return
-    print("| what | figure | bar |\n|---|---|---|")
+    print(HEADER)
     for name in options.part:
         if name == "file":
             got = part_file(options.folder, options.gigabytes)
         else:
             got = PARTS[name]()
         rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps(rows | {name: got}, indent=1) + "\n")
+        rows = rows | {name: got}
+        RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+        PAGE.write_text(page_with(PAGE.read_text(), rows))
 
 
 if __name__ == "__main__":
