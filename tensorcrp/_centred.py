@@ -204,13 +204,7 @@ class CentredRows:
 
     def rows(self, n_lambdas, n_components):
         """The rows as the solver sees them: every pass reads the samples."""
-        if self.ndim == 2:
-            raise ValueError(
-                f"vectors, and samples of any order at full rank, need the centred "
-                f"samples in memory, {self.nbytes / 1e6:,.0f} MB, which is more than "
-                "max_memory or half of what is free. Raise max_memory, or choose a "
-                "finite rank (TensorCRPCV: ranks)."
-            )
+        refuse_vectors(self)
         return Rows(Samples.of(self), n_lambdas, n_components)
 
     def triangle(self):
@@ -218,6 +212,17 @@ class CentredRows:
         blocks = self.blocks(max(ROWS, self.used.rows))
         root = triangle(block.reshape(len(block), -1) for _, block in blocks)
         return root.reshape(-1, *self.shape[1:])
+
+
+def refuse_vectors(rows):
+    """Order 1 cannot do in passes: an error for vectors that are not in memory."""
+    if rows.ndim == 2:
+        raise ValueError(
+            "vectors, and samples of any order at full rank, need the centred samples "
+            f"in memory, {rows.nbytes / 1e6:,.0f} MB, which is more than max_memory or "
+            "half of what is free. Raise max_memory, or choose a finite rank "
+            "(TensorCRPCV: ranks)."
+        )
 
 
 def _parts(means, dtype):

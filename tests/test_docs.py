@@ -9,9 +9,11 @@ import ast
 import doctest
 import importlib
 import inspect
+import json
 import re
 from pathlib import Path
 
+import measure_scaling as scaling
 import pytest
 from numpydoc.docscrape import FunctionDoc
 from numpydoc.validate import validate
@@ -211,6 +213,13 @@ def test_included_code_exists(path):
                 assert value in _objects(ast.parse(text)), f"{file}: {value}"
             elif key in ("start-at", "end-at", "start-after", "end-before"):
                 assert value in text, f"{file}: {value}"
+
+
+def test_the_table_of_scaling_is_what_its_rows_say():
+    results = json.loads(scaling.RESULTS.read_text())
+    page = scaling.PAGE.read_text()
+    assert scaling.page_with(page, results) == page
+    assert set(results) == set(scaling.PARTS)
 
 
 def test_broken_links_are_found(tmp_path):

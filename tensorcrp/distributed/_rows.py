@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp._algebra import Samples
-from tensorcrp._centred import CentredRows, Used
+from tensorcrp._centred import CentredRows, Used, refuse_vectors
 from tensorcrp._rows import Rows, View
 from tensorcrp.distributed._tasks import compute, delayed, in_a_tree, persist
 
@@ -92,13 +92,7 @@ class ChunkRows:
 
     def rows(self, n_lambdas, n_components):
         """The rows as the solver sees them."""
-        if self.ndim == 2:
-            raise ValueError(
-                f"vectors, and samples of any order at full rank, need the centred "
-                f"samples here, {self.nbytes / 1e6:,.0f} MB, which is more than "
-                "max_memory or half of what is free. Raise max_memory, or choose a "
-                "finite rank (TensorCRPCV: ranks)."
-            )
+        refuse_vectors(self)
         return DaskRows(self, n_lambdas, n_components)
 
 
