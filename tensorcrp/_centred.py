@@ -47,8 +47,9 @@ class Used:
 
         To do anything with, or if it is not our `own`, to look at until the next one.
         """
-        for start in range(0, len(self.index), max(rows, self.fetched)):
-            part = slice(start, start + max(rows, self.fetched))
+        step = max(rows, self.fetched)
+        for start in range(0, len(self.index), step):
+            part = slice(start, start + step)
             fetched = self.fetch(part, check, own)
             for inner in range(0, len(fetched), rows):
                 block = fetched[inner : inner + rows]
@@ -159,7 +160,7 @@ class CentredRows:
             for part, block in self.blocks(rows, self.dtype):
                 yield part, linear(block)
             return
-        means = linear(self.means)
+        means = linear(self.means).astype(self.dtype)
         for part, block in self.used.blocks(rows, dtype=self.dtype, own=False):
             result = linear(block) - means[self.used.codes[part]]
             yield part, self._weighted(part, result)

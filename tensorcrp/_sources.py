@@ -117,6 +117,9 @@ class Source:
 
     def take(self, index, own=True):
         """Samples of increasing numbers, (r, l_1, ..., l_N)."""
+        first, last = index[0], index[-1]
+        if last - first == len(index) - 1:  # nothing to look for: passes are many
+            return self.read(first, last + 1, own)
         cuts = np.flatnonzero(np.diff(index) > GAP) + 1
         parts = [self._some(run, own) for run in np.split(index, cuts)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

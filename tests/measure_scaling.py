@@ -115,7 +115,7 @@ def child(path, n):
     y = np.arange(n) % N_CLASSES
     read(path, X)
     reads, fits = {way: [] for way in WAYS}, {1: [], 1 + MORE: []}
-    for sweeps in (1, 1 + MORE) * 2:
+    for sweeps in (1, 1 + MORE) * 3:
         for way, function in WAYS.items():
             reads[way].append(timed(function, path, X))
         model = TensorCRP(1, max_iter=sweeps, tol=0, max_memory=2**28)
