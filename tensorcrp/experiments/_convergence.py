@@ -37,7 +37,8 @@ def outcome(run, data, train):
 
 def worst_step(crp):
     """Smallest relative change of J in a block update, over all components."""
-    steps = [np.diff(h) / np.abs(h[:-1]) for h in crp.objective_ if len(h) > 1]
+    with np.errstate(all="ignore"):  # J may be 0 for long: no share of that
+        steps = [np.diff(h) / np.abs(h[:-1]) for h in crp.objective_ if len(h) > 1]
     steps = [step[np.isfinite(step)] for step in steps]
     return float(min((step.min() for step in steps if len(step)), default=0.0))
 

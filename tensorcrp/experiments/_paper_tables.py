@@ -220,6 +220,8 @@ def convergence(rows):
             shape = "x".join(map(str, row["shape"]))
             start = CLIMBS[row["method"]]
             counts = [_sweeps(near), _within(near), _sweeps(nearer), _within(nearer)]
+            if row["curve"][-1] == 0:  # a start whose entries never vary: no climb
+                counts = ["stays at 0", "-", "stays at 0", "-"]
             place = [row["data"], shape, start, str(row["features"])]
             lines.append([*place, f"{row['worst_step']:.1e}", *counts])
     lines.sort(key=lambda line: (line[2], line[0]))

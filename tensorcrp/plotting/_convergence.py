@@ -124,7 +124,7 @@ class ConvergenceDisplay:
                 }
                 count = np.arange(1, len(curve) + 1)
                 x = count / (self.order if unit == "sweep" else 1)
-                y = curve / curve[-1] if relative else curve
+                y = curve / (curve[-1] or 1.0) if relative else curve
                 self.lines_ += self.ax_.plot(x, y, **style | (line_kw or {}))
             what = "share of the last" if relative else "J"
             x_label = "block update" if unit == "update" else "sweep over the modes"
