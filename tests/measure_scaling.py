@@ -5,10 +5,10 @@
 `file`: made clips in a memory map, read in every pass by a fresh process. `workers`:
 two worker processes beside one. `kills`: a worker killed in the middle of a fit, ten
 times. `wire`: what goes through the sockets in a pass, for n and 4 n samples. `model`:
-the two constants of the cost model. Times are ratios inside one run, each the least of
-a few, of CPU time in `file` (whose data are in the page cache); one BLAS thread
-everywhere. Rows go to docs/results/scaling.json, with --part in place of the same
-part's, and from there to the table in docs/scaling.md. Not a test.
+what the cost model makes of those rows for more workers. Times are ratios inside one
+run, each the least of a few, of CPU time in `file` (whose data are in the page cache);
+one BLAS thread everywhere. Rows go to docs/results/scaling.json, with --part in place
+of the same part's, and from there to the table in docs/scaling.md. Not a test.
 """
 
 import argparse
@@ -32,7 +32,6 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
-from scipy.optimize import nnls
 
 from tensorcrp import TensorCRP
 from tensorcrp._sources import as_source
@@ -214,9 +213,8 @@ def part_kills(count=10, n=800):
     expected = crp(4, Starts(None, 0), 3).set_params(max_memory=None)
     expected = expected.fit_transform(here, y)
     right, moments = 0, np.random.default_rng(0).uniform(0, 1, count)
-    with cluster(2) as client:
-        for moment in moments:
-            client.wait_for_workers(2, timeout=300)
+    for moment in moments:
+        with cluster(2) as client:
             victim = sorted(client.run(os.getpid).values())[0]
             model = crp(4, Starts(victim, moment), 3).fit(X, y)
             off = np.abs(model.transform(here) - expected).max()
@@ -323,54 +321,22 @@ def bytes_per_pass(client, X, y, sweeps):
 # --- the cost model -----------------------------------------------------------------
 
 
-def part_model(sizes=(4000, 16000), chunks=(4, 32), sweeps=5):
-    """Seconds of a pass = bytes / (workers B) + tasks t, by least squares."""
-    cases, seconds = [], []
-    for n_workers in (1, 2):
-        with cluster(n_workers) as client:
-            client.run(np.zeros, 1)
-            for n in sizes:
-                for count in chunks:
-                    cases.append((n * SIZE / n_workers, 2 * count - 1))
-                    seconds.append(seconds_of_a_pass(n, count, sweeps))
-    seconds, cases = np.array(seconds), np.array(cases, float)
-    slope, task = nnls(cases / seconds[:, None], np.ones(len(cases)))[0]
-    off = np.abs(cases @ (slope, task) / seconds - 1)
-    read = reading(sizes[0])
-    rows = [
-        row("model: GB/s of a worker in a pass, B / a", round(1e-9 / slope, 2)),
-        row("model: a, in readings by matrix-vector product", round(slope / read, 2)),
-        row("model: milliseconds of the scheduler per task, t", round(1e3 * task, 2)),
-        row(f"model: {len(cases)} passes, median of |error| in %", percent(off)),
-        row("model: the same, worst", percent(off, np.max)),
-    ]
-    for workers, per_worker in ((16, 16), (1000, 50), (1000, 1)):
-        tasks = 2 * workers * per_worker - 1
-        data, scheduler = slope * 1e10, task * tasks
-        what = f"model: a pass, {workers} workers of 10 GB in {per_worker} chunks, s"
-        rows.append(row(what, f"{data:.1f} data, {scheduler:.1f} scheduler"))
+def part_model():
+    """Seconds of a pass = bytes / (workers B) + tasks t, B and t from rows above."""
+    measured = json.loads(RESULTS.read_text())
+    B = named(measured["file"], "a sweep, GB/s")
+    t = named(measured["wire"], "a task without work")
+    rows = []
+    for workers, chunks in ((16, 16), (1000, 50), (1000, 1)):
+        data, scheduler = 10 / B, 1e-3 * t * (2 * workers * chunks - 1)
+        what = f"{workers} workers of 10 GB in chunks of {10 / chunks:g} GB"
+        what = f"model: a pass, {what}, s"
+        rows.append(row(what, f"{data:.1f} data, {scheduler:.0f} scheduler"))
     return rows
 
 
-def seconds_of_a_pass(n, chunks, sweeps):
-    X, y = made(n, chunks)
-    there = X.persist()
-    crp(1).fit(there, y)  # chunks in place
-    one, many = (
-        min(clocked(crp(s).fit, there, y) for _ in range(3)) for s in (1, 1 + sweeps)
-    )
-    return max(many - one, 1e-6) / (len(SHAPE) * sweeps)
-
-
-def reading(n):
-    """Seconds for a byte of samples, read once by a matrix-vector product."""
-    X = clips(n, 0).reshape(n, -1)
-    vector = np.ones(X.shape[1], np.float32)
-    return min(clocked(np.dot, X, vector) for _ in range(5)) / X.nbytes
-
-
-def percent(off, how=np.median):
-    return round(100 * float(how(off)))
+def named(rows, start):
+    return next(value for what, value, _ in rows if what.startswith(start))
 
 
 PARTS = {
