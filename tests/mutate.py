@@ -59,6 +59,14 @@ EXCLUDED = re.compile(
 )
 
 
+# What changes nothing: numpy takes any negative size for -1, lengths that `strict`
+# compares are equal, no test writes to a frozen class.
+EQUIVALENT = [
+    (re.compile(r"(?<=[(, ])(- ?2|~ ?1)(?=[,)])"), "-1"),
+    (re.compile(r"(strict|frozen)=False"), r"\1=True"),
+]
+
+
 class Module:
     """A module, its mutants and what became of them so far."""
 
@@ -94,6 +102,20 @@ class Module:
 
         name, occurrence = mutant
         return mutate_code(self.source, get_operator(name)(), occurrence)
+
+    def difference(self, mutant):
+        """Number, old and new text of the line that a mutant changes."""
+        before, after = self.source.splitlines(), self.mutated(mutant).splitlines()
+        pairs = enumerate(zip(before, after, strict=False), 1)
+        line, (old, new) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+        return line, old.strip(), new.strip()
+
+    def is_equivalent(self, mutant):
+        """Whether a mutant is one of those that change nothing."""
+        _, old, new = self.difference(mutant)
+        for pattern, text in EQUIVALENT:
+            old, new = pattern.sub(text, old), pattern.sub(text, new)
+        return old.replace(" ", "") == new.replace(" ", "")
 
     def record(self, mutant, killed):
         self.outcomes[mutant] = killed
@@ -157,19 +179,19 @@ def run(module, mutants, jobs):
 def report(module, chosen, total):
     """The share killed of those that ran, and the survivors."""
     ran = [mutant for mutant in chosen if mutant in module.outcomes]
-    survivors = [mutant for mutant in ran if not module.outcomes[mutant]]
-    killed = len(ran) - len(survivors)
+    alive = [mutant for mutant in ran if not module.outcomes[mutant]]
+    survivors = [mutant for mutant in alive if not module.is_equivalent(mutant)]
+    same = len(alive) - len(survivors)
+    killed, count = len(ran) - len(alive), len(ran) - same
     what = "all" if len(ran) == total else "a random sample"
     print(
-        f"\n{module.name}: {killed} of {len(ran)} mutants killed "
-        f"({100 * killed / max(1, len(ran)):.0f} %), {what} of {total}"
+        f"\n{module.name}: {killed} of {count} mutants killed "
+        f"({100 * killed / max(1, count):.0f} %), {same} more change nothing; "
+        f"{what} of {total}"
     )
-    before = module.source.splitlines()
     for mutant in survivors:
-        after = module.mutated(mutant).splitlines()
-        pairs = enumerate(zip(before, after, strict=False), 1)
-        line, (old, new) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
-        print(f"  line {line}: {old.strip()}  ->  {new.strip()}")
+        line, old, new = module.difference(mutant)
+        print(f"  line {line}: {old}  ->  {new}")
 
 
 def main():

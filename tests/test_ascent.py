@@ -232,6 +232,10 @@ def test_vectors_are_made_orthogonal_to_the_earlier_ones(rng, off):
         if off:
             rest = more[lane] - (W[a] @ more[lane]) @ W[a]
             assert_allclose(abs(u[lane] @ rest), np.linalg.norm(rest), rtol=1e-8)
+        else:  # the coordinate that the earlier ones say least about
+            least = np.eye(6)[np.argmin((W[a] ** 2).sum(axis=0))]
+            rest = least - (W[a] @ least) @ W[a]
+            assert_allclose(abs(u[lane] @ rest), np.linalg.norm(rest), rtol=1e-8)
 
 
 def test_the_best_start_of_every_lambda_wins():

@@ -390,3 +390,22 @@ def test_merging_numbers_and_names_is_refused(make_samples, swap):
         parts[0].merge(ClassScatter.from_samples(X, y.astype(float))),
         parts[0].merge(parts[0]),
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "expected"),
+    [
+        ((7, 3, 2), np.float64, 16 * 6 * 6),  # more samples than entries: triangles
+        ((6, 3, 2), np.float64, 6 * 6 * 8),  # else the samples themselves
+        ((5, 3, 2), np.float32, 5 * 6 * 4),
+    ],
+)
+def test_bytes_of_a_root(shape, dtype, expected):
+    assert scatter_module.root_bytes(shape, dtype) == expected
+
+
+@pytest.mark.parametrize("n", [5, 7])
+def test_weights_of_another_number_are_refused(make_samples, n):
+    X, y = make_samples((3, 2), 6)
+    with pytest.raises(ValueError, match="sample_weight needs 6 numbers"):
+        ClassScatter.from_samples(X, y, np.ones(n))

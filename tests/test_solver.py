@@ -460,3 +460,12 @@ def test_float32_rows_give_the_solution_to_single_precision(make_samples):
     (double,) = solve(between, within, [5.0], **kwargs)
     (single,) = solve(between, within.astype(np.float32), [5.0], **kwargs)
     assert_allclose(dense(single), dense(double), atol=1e-4)
+
+
+def test_nothing_to_separate_is_not_divided_by_nothing():
+    rng = np.random.default_rng(0)
+    between, within = np.zeros((3, 4, 5)), rng.standard_normal((30, 4, 5))
+    with np.errstate(all="raise"):
+        (result,) = solve(between, within, [1.0], rank=2, n_components=3)
+    assert all(np.isfinite(factor).all() for factor in result.factors)
+    assert all((history == 0).all() for history in result.objective)
