@@ -21,7 +21,8 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from clusters import two_workers
+from distributed import Client
 from sklearn.base import clone
 
 from tensorcrp import TensorCRP
@@ -64,18 +65,8 @@ def crp(happens=lambda: None, max_memory=0):
 
 @pytest.fixture(scope="module")
 def cluster():
-    before = dict(os.environ)
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        memory_limit=MEMORY,
-        dashboard_address=":0",
-        silence_logs=60,
-    ) as workers:
-        with Client(workers, set_as_default=False) as client:
-            yield client
-    os.environ.clear()  # dask sets variables of malloc for all later children
-    os.environ.update(before)
+    with two_workers(MEMORY) as client:
+        yield client
 
 
 @pytest.fixture

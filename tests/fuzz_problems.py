@@ -38,6 +38,7 @@ DOCUMENTED = {
     "fewer than two classes": "one class",
     "nothing varies within": "nothing within the classes",
     "singular within-class scatter": "singular, reg=0",
+    "contains infinity": "infinite entries (of float16)",
 }
 SINGLE = "features in float32 lose digits"
 LIMIT, NOISE = 1000, 1e-9
@@ -178,7 +179,8 @@ def rounding(ascent, lane, J, numerator):
     top, bottom = (np.sum(np.square(each, dtype=float)) for each in (between, within))
     bottom += ascent.found.lambdas[ascent.which[lane]]
     cancelling = max(1.0, np.linalg.norm(ascent.weights[lane]))
-    return eps * cancelling * (np.sqrt(top / numerator) + bottom * J / numerator)
+    shares = np.sqrt(top / numerator) + bottom / numerator * J  # squares near overflow
+    return eps * cancelling * shares
 
 
 WORST = {

@@ -11,6 +11,7 @@ import dask.array as da
 import dask.bag
 import numpy as np
 import pytest
+from clusters import two_workers
 from sklearn.base import clone
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
@@ -220,20 +221,8 @@ def test_local_schedulers(scheduler):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes, as on two machines."""
-    from distributed import Client, LocalCluster
-
-    before = dict(os.environ)
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        silence_logs=50,
-    ) as workers:
-        with Client(workers, set_as_default=False) as client:
-            yield client
-    os.environ.clear()  # dask sets variables of malloc for all later children
-    os.environ.update(before)
+    with two_workers() as client:
+        yield client
 
 
 @pytest.fixture
