@@ -24,9 +24,9 @@ from scipy.linalg.lapack import dsfrk, dsyevr
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
 
-# Directions of a Gram matrix below this share of its largest eigenvalue are null:
-# dividing by their square root would turn rounding (1e-16) into more than 1e-10.
-NULL = 1e-12
+# Singular values below this share of the largest are null: dividing by them would turn
+# rounding (1e-16) into more than 1e-10.
+NULL = 1e-6
 # Up to this many columns are multiplied one by one with a sample that is in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
 # Samples of fewer entries are not worth a call each.
@@ -188,25 +188,45 @@ def _khatri_rao(some, factors):
     return khatri_rao(some) if len(some) > 1 else some[0]
 
 
-def gram_except(grams, mode):
-    """Hadamard product of the factors' Gram matrices but one: (..., k, k).
-
-    At order 2 this is ``V^T V`` of the paper's ``D^v = (V^T V) kron I``.
-    """
-    others = [gram for m, gram in enumerate(grams) if m != mode]
-    return np.prod(others, axis=0) if others else np.ones_like(grams[0])
-
-
-def whitening(gram):
+def whitening(factors, mode):
     """Coordinates in which the ridge of a block is the plain norm.
 
-    ``gram = E diag(g) E^T``, (..., k, k). Returns ``T = E g^{-1/2}`` with null
-    directions set to zero: ``||W||_F = ||u||`` for ``U = u T^T``.
+    Parameters
+    ----------
+    factors : list of ndarray of shape (..., l_m, k)
+    mode : int
+
+    Returns
+    -------
+    T : ndarray of shape (..., k, k)
+        ``K T`` has orthonormal columns, K the Khatri-Rao product of all factors but
+        one: ``||W||_F = ||u||`` for ``U = u T^T``. Columns of null directions are zero;
+        the last column never is.
+    back : ndarray of shape (..., k, k)
+        ``u = U back`` for the U that is there.
+
+    At order 2, K is V of the paper's ``D^v = (V^T V) kron I``. The Gram matrix itself
+    would square the condition of columns that nearly cancel.
     """
-    g, E = np.linalg.eigh(gram)
-    keep = g > NULL * g[..., -1:]
-    scale = np.where(keep, 1.0 / np.sqrt(np.where(keep, g, 1.0)), 0.0)
-    return E * scale[..., None, :]
+    _, s, Et = np.linalg.svd(_khatri_rao_root(factors, mode), full_matrices=False)
+    E, s = Et[..., ::-1, :].swapaxes(-1, -2), s[..., None, ::-1]
+    keep = s > NULL * np.maximum(s[..., -1:], 1e-100)  # columns that underflow are null
+    s = np.where(keep, s, 1.0)
+    return np.where(keep, E / s, 0.0), np.where(keep, E * s, 0.0)
+
+
+def _khatri_rao_root(factors, mode):
+    """R (..., at least k, k) with ``R^T R = K^T K``, K as in `whitening`."""
+    others = [factor for m, factor in enumerate(factors) if m != mode]
+    k = factors[0].shape[-1]
+    root, *rest = others or [np.ones_like(factors[0][..., :1, :])]
+    for factor in rest:
+        # Triangles stand for the factors: k rows for l_m.
+        root, triangle = (np.linalg.qr(each, mode="r") for each in (root, factor))
+        root = root[..., :, None, :] * triangle[..., None, :, :]
+        root = root.reshape(*factor.shape[:-2], -1, k)
+    missing = np.zeros((*root.shape[:-2], max(0, k - root.shape[-2]), k))
+    return np.concatenate([root, missing], axis=-2)
 
 
 def top_eigenvector(matrix):

@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from tensorcrp._algebra import gram_except, top_eigenvector, unit_columns, whitening
+from tensorcrp._algebra import top_eigenvector, unit_columns, whitening
 from tensorcrp._rows import View
 
 EPS = np.finfo(float).eps
@@ -116,9 +116,7 @@ class Ascent:
         factors = [factor[active] for factor in self.factors]
         # ||W||_F is the plain norm in white coordinates, so the ridge is lambda I in
         # every block; lambda I on U^(m) itself would be another objective per mode.
-        grams = [factor.transpose(0, 2, 1) @ factor for factor in factors]
-        gram = gram_except(grams, mode)
-        white = whitening(gram)
+        white, back = whitening(factors, mode)
         which, found = self.which[active], self.found
         overlaps = found.overlaps(which, factors, mode, white)
         view = View(factors, mode, white, overlaps, which)
@@ -129,7 +127,7 @@ class Ascent:
         lambdas = found.lambdas[which]
         if not self.history[active[0]]:
             # A good start is known by how little the first sweep adds to it.
-            U = factors[mode] * self.weights[active][:, None] @ gram @ white
+            U = factors[mode] * self.weights[active][:, None] @ back
             u = U.transpose(0, 2, 1).reshape(len(U), -1)
             self.begun[active] = _ratio(blocks, u, lambdas * (u**2).sum(axis=1))
         u = ridge_lda(blocks[0].Z, blocks[1].gram(), lambdas)
@@ -185,8 +183,8 @@ def ridge_lda(D, grams, lambdas):
     lanes = zip(D, grams, lambdas, strict=True)
     u = np.stack([_direction(*lane) for lane in lanes])
     norms = np.linalg.norm(u, axis=1, keepdims=True)
-    # Nothing left to separate: any direction is as good. The last white coordinate
-    # belongs to the largest eigenvalue of the Gram matrix and is never null.
+    # Nothing left to separate: any direction is as good, but a white coordinate may be
+    # null; the last never is (nor is it what LAPACK takes if D^T D underflows).
     u[norms[:, 0] == 0, -1] = 1.0
     return u / np.where(norms > 0, norms, 1.0)
 

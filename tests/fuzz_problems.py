@@ -11,9 +11,10 @@ scatter with reg=0; no convergence, float32 behind large means.
 
 The solver refuses a block update that would lower J, so what it keeps proves little:
 J is recorded before that as well. What an exact update loses is rounding, and must not
-be more than LIMIT times what a first-order estimate of it says (`rounding`). Where the
-estimate itself is above NOISE of J, nothing is left to separate or the ridge is below
-the rounding of the scatter; such updates are counted apart.
+be more than LIMIT times what a first-order estimate of it says (`rounding`); nor may
+the J that a projection is reported with be further from the J of the dense projection
+on densely deflated rows. Where the estimate itself is above NOISE of J, nothing is left
+to separate or the ridge is below the rounding of the scatter; that is counted apart.
 
 Prints the counts and the worst relative decreases; ``--first N`` begins at problem N,
 ``--jobs 2`` uses two processes.
@@ -31,7 +32,8 @@ from multiprocessing import get_context
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tensorcrp import TensorCRP
+from tensorcrp import TensorCRP, _ascent
+from tensorcrp._algebra import cp_dense
 from tensorcrp._ascent import Ascent, _ratio
 
 DOCUMENTED = {
@@ -41,7 +43,7 @@ DOCUMENTED = {
     "contains infinity": "infinite entries (of float16)",
 }
 SINGLE = "features in float32 lose digits"
-LIMIT, NOISE = 1000, 1e-9
+LIMIT, NOISE = 100, 1e-9
 RANGE = 500  # problems that a process takes at a time
 
 
@@ -124,62 +126,104 @@ def estimator(rng, shape):
 
 
 @dataclass
-class Updates:
-    """Block updates of all lanes: how many, and those that would lower J.
+class Watched:
+    """What the solver did: block updates of all lanes, and projections found.
 
-    The losses are pairs: the share of J, and the share that rounding may take.
+    The losses of updates that would lower J, and how far the J of projections is from
+    what it should be, are pairs: the share of J, and the share that rounding may take.
     """
 
     count: int = 0
     losses: list = field(default_factory=list)
+    errors: list = field(default_factory=list)
+    start: np.ndarray | None = None  # numerators of the starts
+    mixing: Counter = field(default_factory=Counter)  # lane -> largest ||T|| of a climb
 
-    def see(self, ascent, lane, J, numerator):
-        """Before the first update of a component, J is that of its start."""
-        self.count += 1
-        begun = not ascent.history[lane]
-        before = (ascent.begun if begun else ascent.objective)[lane]
-        if J < before:
-            if not begun:
-                numerator = np.sum(ascent.scores[0][lane] ** 2)
-            share = rounding(ascent, lane, before, numerator)
-            self.losses.append((1 - J / before, share))
+    def ratio(self, blocks, u, ridges):
+        """In place of `_ascent._ratio`, which is asked for the J of the start first."""
+        self.start = blocks[0].energy(u)
+        return _ratio(blocks, u, ridges)
+
+    def keep(self, ascent, active, mode, u, white, blocks, coordinates):
+        """Before `Ascent._keep`."""
+        lambdas = ascent.found.lambdas[ascent.which[active]]
+        proposed = _ratio(blocks, coordinates, lambdas)
+        for i, (lane, J) in enumerate(zip(active, proposed, strict=True)):
+            self.count += 1
+            self.mixing[lane] = max(self.mixing[lane], np.linalg.norm(white[i]))
+            begun = bool(ascent.history[lane])
+            before = (ascent.objective if begun else ascent.begun)[lane]
+            if J < before:
+                last = np.sum(ascent.scores[0][lane] ** 2) if begun else self.start[i]
+                share = rounding(ascent, lane, before, last, self.mixing[lane])
+                self.losses.append((1 - J / before, share))
+
+    def climb(self, ascent):
+        """After `Ascent.climb`."""
+        factors = [ascent.factors[0] * ascent.weights[:, None], *ascent.factors[1:]]
+        for lane, W in enumerate(cp_dense(factors).reshape(len(ascent.which), -1)):
+            numerator, J = true_objective(ascent, lane, W)
+            share = rounding(ascent, lane, J, numerator, self.mixing[lane])
+            if J > 0:
+                self.errors.append((abs(ascent.objective[lane] / J - 1), share))
+        self.mixing.clear()
 
 
 @contextmanager
-def watched_updates():
-    """The `Updates` that run meanwhile, as proposed to `Ascent._keep`."""
-    keep, updates = Ascent._keep, Updates()
+def watched_solver():
+    """What the solver does meanwhile, as `Watched`."""
+    keep, climb, watched = Ascent._keep, Ascent.climb, Watched()
 
-    def watched(self, active, mode, u, white, blocks, coordinates):
-        proposed = _ratio(blocks, coordinates, self.found.lambdas[self.which[active]])
-        numerators = blocks[0].energy(coordinates)
-        for lane, J, numerator in zip(active, proposed, numerators, strict=True):
-            updates.see(self, lane, J, numerator)
-        keep(self, active, mode, u, white, blocks, coordinates)
+    def watched_keep(self, *arguments):
+        watched.keep(self, *arguments)
+        keep(self, *arguments)
 
-    Ascent._keep = watched
+    def watched_climb(self, *arguments):
+        climb(self, *arguments)
+        watched.climb(self)
+
+    Ascent._keep, Ascent.climb = watched_keep, watched_climb
+    _ascent._ratio = watched.ratio
     try:
-        yield updates
+        yield watched
     finally:
-        Ascent._keep = keep
+        Ascent._keep, Ascent.climb, _ascent._ratio = keep, climb, _ratio
 
 
-def rounding(ascent, lane, J, numerator):
+def true_objective(ascent, lane, W):
+    """Numerator and J of a dense unit W (P,), on rows deflated one by one."""
+    a, found = ascent.which[lane], ascent.found
+    earlier = [
+        cp_dense([factor[a, p : p + 1] for factor in found.factors]).ravel()
+        for p in range(found.count)
+    ]
+    energies = []
+    for rows in ascent.problem.rows:
+        left = rows.samples.flat.astype(float)
+        for V in earlier:
+            left = left - np.outer(left @ V, V)
+        energies.append(np.sum((left @ W) ** 2))
+    numerator, denominator = energies[0], energies[1] + found.lambdas[a] * (W @ W)
+    return numerator, numerator / denominator if denominator > 0 else 0.0
+
+
+def rounding(ascent, lane, J, numerator, mixing):
     """Share of J that rounding may take when W is evaluated in other coordinates.
 
     A score of a row A is wrong by ``eps ||A||``, which counts against the root of the
     numerator; a factored scatter is wrong by ``eps`` times its trace, which counts
-    against the denominator. Both grow with the column weights of W, ``||W|| = 1``:
-    columns that nearly cancel.
+    against the denominator. Both grow with the column weights of W, ``||W|| = 1``, and
+    with the norm of the white coordinates: columns that nearly cancel.
     """
-    if not numerator > 0:
+    if not numerator > np.finfo(float).tiny:
         return np.inf
     between, within = (rows.samples.flat for rows in ascent.problem.rows)
     eps = max(np.finfo(each.dtype).eps for each in (between, within))
     top, bottom = (np.sum(np.square(each, dtype=float)) for each in (between, within))
     bottom += ascent.found.lambdas[ascent.which[lane]]
-    cancelling = max(1.0, np.linalg.norm(ascent.weights[lane]))
-    shares = np.sqrt(top / numerator) + bottom / numerator * J  # squares near overflow
+    cancelling = max(1.0, np.linalg.norm(ascent.weights[lane]), mixing)
+    with np.errstate(over="ignore"):  # to infinity: all is rounding
+        shares = np.sqrt(top / numerator) + bottom / numerator * J
     return eps * cancelling * shares
 
 
@@ -188,6 +232,7 @@ WORST = {
     "proposed": "of what was proposed",
     "in_roundings": "times the estimate of rounding",
     "in_noise": "where J is rounding itself",
+    "reported": "between the J reported and the projection's",
 }
 
 
@@ -201,6 +246,7 @@ class Tally:
     proposed: tuple = (0.0, None)
     in_noise: tuple = (0.0, None)
     in_roundings: tuple = (0.0, None)
+    reported: tuple = (0.0, None)
     updates: Counter = field(default_factory=Counter)
     failures: list = field(default_factory=list)
 
@@ -208,7 +254,7 @@ class Tally:
         self.total += 1
         problem = make(number)
         try:
-            with warnings.catch_warnings(), watched_updates() as updates:
+            with warnings.catch_warnings(), watched_solver() as watched:
                 warnings.simplefilter("error")
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.filterwarnings("ignore", f".*{SINGLE}")
@@ -223,7 +269,7 @@ class Tally:
             return
         self.counts["fitted"] += 1
         self._check(number, model, features)
-        self._check_updates(number, updates)
+        self._check_watched(number, watched)
 
     def _refused(self, number, error):
         known = [k for words, k in DOCUMENTED.items() if words in str(error)]
@@ -244,10 +290,10 @@ class Tally:
         if not all(np.isfinite(each).all() for each in arrays):
             self.failures.append((number, "not finite"))
 
-    def _check_updates(self, number, updates):
-        self.updates["all"] += updates.count
-        self.updates["refused"] += len(updates.losses)
-        for loss, rounding in updates.losses:
+    def _check_watched(self, number, watched):
+        self.updates["all"] += watched.count
+        self.updates["refused"] += len(watched.losses)
+        for loss, rounding in watched.losses:
             if rounding > NOISE:
                 self.updates["noise"] += 1
                 self._note("in_noise", loss, number)
@@ -257,6 +303,12 @@ class Tally:
             if loss > LIMIT * rounding:
                 words = f"an update loses {loss:.2g} of J, rounding is {rounding:.2g}"
                 self.failures.append((number, words))
+        for error, rounding in watched.errors:
+            if rounding <= NOISE:
+                self._note("reported", error, number)
+                if error > LIMIT * rounding:
+                    words = f"J is reported wrong by {error:.2g}, not {rounding:.2g}"
+                    self.failures.append((number, words))
 
     def _note(self, name, share, number):
         if share > getattr(self, name)[0]:

@@ -175,23 +175,28 @@ def test_both_sides_of_the_split_multiply_up_to_all_entries(shape):
     assert L + R == min(every)
 
 
+def khatri_rao_except(factors, mode):
+    """The Khatri-Rao product of all factors but one, row by row: (P / l_m, k)."""
+    K = np.ones((1, factors[0].shape[-1]))
+    for m, factor in enumerate(factors):
+        if m != mode:
+            K = (K[:, None] * factor).reshape(-1, K.shape[1])
+    return K
+
+
 @shapes
 @ranks
-def test_gram_except_is_the_gram_of_the_khatri_rao_product(shape, rank):
+def test_white_columns_are_orthonormal_and_span_the_khatri_rao_product(shape, rank):
     factors = random_factors(shape, rank)
-    grams = [factor.T @ factor for factor in factors]
     for mode in range(len(shape)):
-        K = np.ones((1, rank))
-        for m, factor in enumerate(factors):
-            if m != mode:
-                K = (K[:, None] * factor).reshape(-1, rank)
-        assert_allclose(algebra.gram_except(grams, mode), K.T @ K, **ROUNDING)
-
-
-def white_factor(factors, mode, u):
-    """U = u T^T, T the whitening of the other factors' Gram matrix."""
-    grams = [factor.T @ factor for factor in factors]
-    return u @ algebra.whitening(algebra.gram_except(grams, mode)).T
+        K = khatri_rao_except(factors, mode)
+        T, back = algebra.whitening(factors, mode)
+        kept = T.any(axis=0)
+        assert kept[-1]
+        Q = (K @ T)[:, kept]
+        assert kept.sum() == np.linalg.matrix_rank(K)
+        assert_allclose(Q.T @ Q, np.eye(kept.sum()), **ROUNDING)
+        assert_allclose(Q @ back[:, kept].T, K, **ROUNDING)
 
 
 @shapes
@@ -199,41 +204,60 @@ def white_factor(factors, mode, u):
 def test_norm_in_white_coordinates_is_the_norm_of_the_tensor(shape, rank):
     factors = random_factors(shape, rank)
     for mode, size in enumerate(shape):
-        grams = [factor.T @ factor for factor in factors]
-        T = algebra.whitening(algebra.gram_except(grams, mode))
+        T, back = algebra.whitening(factors, mode)
         u = np.random.default_rng(mode).standard_normal((size, rank))
         u = u * T.any(axis=0)  # null directions, if any, stand for nothing
         moved = list(factors)
-        moved[mode] = white_factor(factors, mode, u)
+        moved[mode] = u @ T.T
         W = cp_to_tensor((np.ones(rank), moved))
-        assert_allclose(np.linalg.norm(W), np.linalg.norm(u), rtol=1e-9)
+        assert_allclose(np.linalg.norm(W), np.linalg.norm(u), **ROUNDING)
+        # The U that is there, in white coordinates, is the same tensor.
+        moved[mode] = factors[mode] @ back @ T.T
+        same = cp_to_tensor((np.ones(rank), factors))
+        assert_allclose(cp_to_tensor((np.ones(rank), moved)), same, **ROUNDING)
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 4), (4, 3, 3, 3)], ids=str)
+@pytest.mark.parametrize("share", [1e-3, 1e-5])
+def test_nearly_collinear_columns_lose_digits_by_their_condition_not_its_square(
+    shape, share
+):
+    factors = random_factors(shape, 2)
+    for factor in factors[1:]:
+        factor[:, 1] = factor[:, 0] + share * factor[:, 1]
+    Q = khatri_rao_except(factors, 0) @ algebra.whitening(factors, 0)[0]
+    assert_allclose(Q.T @ Q, np.eye(2), atol=1e-13 / share)
 
 
 def test_whitening_of_a_collinear_factor_keeps_its_range_only():
     rng = np.random.default_rng(0)
     column = rng.standard_normal((5, 1))
     V = np.hstack([column, -3 * column, rng.standard_normal((5, 1))])
-    T = algebra.whitening(V.T @ V)
-    assert T.any(axis=0).sum() == 2
-    kept = V @ T[:, T.any(axis=0)]
-    assert_allclose(kept.T @ kept, np.eye(2), atol=1e-9)
+    T, _ = algebra.whitening([V, V], 0)
+    assert_array_equal(T.any(axis=0), [False, True, True])
+    kept = V @ T[:, 1:]
+    assert_allclose(kept.T @ kept, np.eye(2), **ROUNDING)
 
 
 def test_whitening_reaches_every_matrix_when_rank_exceeds_the_mode():
     V = np.random.default_rng(0).standard_normal((2, 4))  # k = 4 columns, l = 2
-    T = algebra.whitening(V.T @ V)
-    assert T.any(axis=0).sum() == 2
+    T, _ = algebra.whitening([V, V], 0)
+    assert_array_equal(T.any(axis=0), [False, False, True, True])
     target = np.random.default_rng(1).standard_normal((3, 2))
     u = target @ V @ T
-    assert_allclose(u @ T.T @ V.T, target, atol=1e-10)
-    assert_allclose(np.linalg.norm(u), np.linalg.norm(target), rtol=1e-10)
+    assert_allclose(u @ T.T @ V.T, target, **ROUNDING)
+    assert_allclose(np.linalg.norm(u), np.linalg.norm(target), **ROUNDING)
 
 
-def test_whitening_is_stacked_over_lanes():
-    V = np.random.default_rng(0).standard_normal((4, 5, 3))
-    grams = V.transpose(0, 2, 1) @ V
-    stacked = algebra.whitening(grams)
-    assert_allclose(stacked, [algebra.whitening(gram) for gram in grams], **ROUNDING)
+@shapes
+def test_whitening_is_stacked_over_lanes(shape):
+    factors = random_factors(shape, 3, h=4)
+    for mode in range(len(shape)):
+        lanes = [algebra.whitening([f[b] for f in factors], mode) for b in range(4)]
+        for stacked, each in zip(
+            algebra.whitening(factors, mode), zip(*lanes, strict=True), strict=True
+        ):
+            assert_allclose(stacked, each, **ROUNDING)
 
 
 def test_unit_columns_leaves_null_columns_alone():

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import unvec, vec
 
 from tensorcrp import ClassScatter, TensorCRP
-from tensorcrp._algebra import Samples, cp_normalize, gram_except
+from tensorcrp._algebra import Samples, cp_normalize, whitening
 from tensorcrp.solver import solve
 
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
@@ -99,8 +99,10 @@ def test_the_solver_contracts_as_lemma_5_says(matrices):
 
 def test_the_solver_takes_the_norm_as_lemma_3_says(matrices):
     U, V, _ = matrices
-    D = np.kron(gram_except([U.T @ U, V.T @ V], 0), np.eye(L1))  # D^v of the paper
+    D = np.kron(V.T @ V, np.eye(L1))  # D^v of the paper
     assert_allclose(vec(U) @ D @ vec(U), np.linalg.norm(U @ V.T) ** 2, **ROUNDING)
+    _, back = whitening([U, V], 0)
+    assert_allclose(back @ back.T, V.T @ V, **ROUNDING)
 
 
 def test_features_deflate_as_lemma_1_says(digits):

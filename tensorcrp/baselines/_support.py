@@ -21,7 +21,6 @@ from sklearn.svm import LinearSVC
 from tensorcrp._algebra import (
     Samples,
     cp_truncate,
-    gram_except,
     unit_columns,
     whitening,
 )
@@ -81,7 +80,7 @@ class Problem:
 
     def _update(self, state, mode, targets):
         """One linear SVM for one factor, kept if it does not raise the objective."""
-        white = whitening(gram_except([U.T @ U for U in state.factors], mode))
+        white = whitening(state.factors, mode)[0]
         Z = self._features(state.factors, mode, white)
         u, intercept = self._linear_svm(Z, targets)
         margin = targets * (Z @ u + intercept)
