@@ -20,9 +20,11 @@ from math import prod
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dsfrk, dsyevr
+from scipy.linalg.lapack import dsfrk
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
+
+from tensorcrp._lapack import top_eigenvector
 
 # Singular values below this share of the largest are null: dividing by them would turn
 # rounding (1e-16) into more than 1e-10.
@@ -217,25 +219,13 @@ def whitening(factors, mode):
 
 def _khatri_rao_root(factors, mode):
     """R (..., at least k, k) with ``R^T R = K^T K``, K as in `whitening`."""
-    others = [factor for m, factor in enumerate(factors) if m != mode]
-    k = factors[0].shape[-1]
-    root, *rest = others or [np.ones_like(factors[0][..., :1, :])]
+    root, *rest = factors[:mode] + factors[mode + 1 :] or [_ones(factors)]
     for factor in rest:
         # Triangles stand for the factors: k rows for l_m.
-        root, triangle = (np.linalg.qr(each, mode="r") for each in (root, factor))
-        root = root[..., :, None, :] * triangle[..., None, :, :]
-        root = root.reshape(*factor.shape[:-2], -1, k)
-    missing = np.zeros((*root.shape[:-2], max(0, k - root.shape[-2]), k))
-    return np.concatenate([root, missing], axis=-2)
-
-
-def top_eigenvector(matrix):
-    """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
-    size = len(matrix)
-    _, vectors, _, _, info = dsyevr(matrix, range="I", il=size, iu=size)
-    if info or not np.isfinite(vectors[0, 0]):
-        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
-    return vectors[:, 0]
+        pair = [np.linalg.qr(each, mode="r") for each in (root, factor)]
+        root = _stacked_khatri_rao(pair, factors)
+    *lead, rows, k = root.shape
+    return np.concatenate([root, np.zeros((*lead, max(0, k - rows), k))], axis=-2)
 
 
 def unit_columns(factor):
@@ -260,11 +250,15 @@ def cp_sum(factors):
 
 
 def _stacked_khatri_rao(some, factors):
-    h, _, k = factors[0].shape
-    product = np.ones((h, 1, k))
+    product = _ones(factors)
     for factor in some:
-        product = (product[:, :, None] * factor[:, None]).reshape(h, -1, k)
+        product = product[..., :, None, :] * factor[..., None, :, :]
+        product = product.reshape(*factor.shape[:-2], -1, factor.shape[-1])
     return product
+
+
+def _ones(factors):
+    return np.ones_like(factors[0][..., :1, :])
 
 
 def cp_from_dense(dense):

@@ -14,7 +14,8 @@ from itertools import groupby
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from tensorcrp._algebra import top_eigenvector, unit_columns, whitening
+from tensorcrp._algebra import unit_columns, whitening
+from tensorcrp._lapack import top_eigenvector
 from tensorcrp._rows import View
 
 EPS = np.finfo(float).eps

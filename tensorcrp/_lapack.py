@@ -1,11 +1,12 @@
-"""Matrices in LAPACK's triangular and packed forms.
+"""Matrices in LAPACK's triangular and packed forms, and one eigenvector alone.
 
-In: rows (n, P) to fold into a triangular root (P, P), or the size n of a symmetric
-matrix. Out: the new root; where the diagonal stands in the packed form.
+In: rows (n, P) to fold into a triangular root (P, P), the size n of a symmetric matrix,
+or the matrix. Out: the new root; where the diagonal stands in the packed form; the
+eigenvector of the largest eigenvalue.
 """
 
 import numpy as np
-from scipy.linalg.lapack import dtpqrt
+from scipy.linalg.lapack import dsyevr, dtpqrt
 
 
 def fold_rows(triangle, rows):
@@ -40,3 +41,12 @@ def packed_diagonal(n):
     return np.concatenate(
         [half + 1 + step * np.arange(half), half + step * np.arange(n - half)]
     )
+
+
+def top_eigenvector(matrix):
+    """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
+    size = len(matrix)
+    _, vectors, _, _, info = dsyevr(matrix, range="I", il=size, iu=size)
+    if info or not np.isfinite(vectors[0, 0]):
+        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+    return vectors[:, 0]

@@ -13,8 +13,7 @@ from itertools import chain, cycle, islice
 import numpy as np
 from scipy.linalg.lapack import dpftrf, dpftrs, dposv, dpotrf, dpotrs
 
-from tensorcrp._algebra import top_eigenvector
-from tensorcrp._lapack import packed_diagonal
+from tensorcrp._lapack import packed_diagonal, top_eigenvector
 from tensorcrp._rows import START_ROWS
 
 EPS = np.finfo(float).eps
