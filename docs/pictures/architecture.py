@@ -20,8 +20,9 @@ KNOWS = {
     "scatter": "labels, no projections; the reverse",
     "_ascent": "block updates; where they start",
     "_rows": "the data as updates see them",
-    "_algebra": "mode products, LAPACK, memory",
-    "video": "threads; readers of files and signals",
+    "_algebra": "mode products; readers of data",
+    "_lapack": "LAPACK, memory, progress",
+    "video": "threads; clips and signals",
 }
 
 
