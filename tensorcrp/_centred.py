@@ -56,7 +56,7 @@ class Used:
                 here = slice(start + inner, start + inner + len(block))
                 yield here, block.astype(dtype, copy=False)
             if not own and isinstance(self.X, Source):
-                self.X.release()
+                self.X.release(self.index[part][0], self.index[part][-1] + 1)
 
     @property
     def fetched(self):

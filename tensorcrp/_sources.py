@@ -112,7 +112,7 @@ class Source:
         block = self.array[start:stop]
         block = np.array(block, copy=True) if own else np.asarray(block)
         if own:
-            self.release()
+            self.release(start, stop)
         return block.reshape(-1, *self.shape[1:])
 
     def take(self, index, own=True):
@@ -129,8 +129,8 @@ class Source:
         block = self.read(run[0], run[-1] + 1, own)
         return block if len(block) == len(run) else block[run - run[0]]
 
-    def release(self):
-        """Give the pages of a memory map back that were read.
+    def release(self, start, stop):
+        """Give the pages of a memory map back in which samples were read.
 
         They stay in the system's cache of files; counted as ours they would grow to
         the size of the file. Changes of a private map (mode "c") would be lost: they
@@ -139,7 +139,20 @@ class Source:
         array = self.array
         if isinstance(array, np.memmap) and array.mode in ("r", "r+", "w+"):
             if hasattr(mmap, "MADV_DONTNEED"):
-                array._mmap.madvise(mmap.MADV_DONTNEED)
+                # No more than these: the time of the call grows with what it is given.
+                array._mmap.madvise(mmap.MADV_DONTNEED, *_pages(array[start:stop]))
+
+
+def _pages(part):
+    """Where in its memory map a part lies, in bytes: first page and length."""
+    first = part.__array_interface__["data"][0]
+    steps = zip(part.shape, part.strides, strict=True)
+    ends = [(size - 1) * step for size, step in steps]
+    low = first + sum(end for end in ends if end < 0)
+    high = first + sum(end for end in ends if end > 0) + part.itemsize
+    base = np.frombuffer(part._mmap, np.uint8).__array_interface__["data"][0]
+    page = (low - base) // mmap.PAGESIZE * mmap.PAGESIZE
+    return page, high - base - page
 
 
 def blocks(rows, size):

@@ -4,6 +4,7 @@ Every test runs on a memory map, a Zarr array and an HDF5 dataset. With
 ``max_memory=0`` no copy of the samples is made and every pass reads them again.
 """
 
+import mmap
 import re
 import subprocess
 import sys
@@ -357,6 +358,26 @@ def system(tmp_path, lines="", files=None, meminfo="MemAvailable:    1000 kB\n")
         (groups / name).parent.mkdir(parents=True, exist_ok=True)
         (groups / name).write_text(text)
     return available_memory(proc, groups)
+
+
+@pytest.mark.parametrize("offset", [0, 8, 8192 + 24])
+@pytest.mark.parametrize(
+    "part",
+    [np.s_[:], np.s_[3:5], np.s_[::-1], np.s_[4:1:-2, :, 1], np.s_[2:3, ::-1]],
+    ids=str,
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_pages_are_those_of_the_samples(tmp_path, offset, part, order):
+    """Numbers that know their place in the file; the map begins before them."""
+    shape, path = (7, 40, 30), tmp_path / "X.raw"
+    size = offset // 8 + np.prod(shape)
+    np.arange(size).tofile(path)
+    some = np.memmap(path, int, "r", offset, shape, order)[part]
+    skipped = offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
+    first, length = _sources._pages(some)
+    assert first % mmap.PAGESIZE == 0
+    assert 0 <= 8 * some.min() - skipped - first < mmap.PAGESIZE
+    assert first + length == 8 * (some.max() + 1) - skipped
 
 
 def test_free_memory_of_a_machine(tmp_path):
