@@ -65,11 +65,9 @@ class ScatterFit:
             if self._labelled:
                 self._check_labels(y, weight)
             self._check_sizes(y)
-            max_memory = getattr(self, "max_memory", None)
-            scatter = self._checked_statistics(X, y, weight, max_memory)
-            if getattr(self, "verbose", 0):
-                print(_which_root(self, scatter, max_memory), flush=True)
-            return self._solve_scatter(scatter)
+            # No name of our own for the statistics: the solver's is the only one, and
+            # can be let go of.
+            return self._solve_scatter(self._shown_statistics(X, y, weight))
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Take in a batch and fit to all batches so far.
@@ -177,6 +175,14 @@ class ScatterFit:
     def _statistics(self, X, y, weight, max_memory):
         y = np.zeros(len(X), int) if y is None else y
         return statistics(X, y, weight, max_memory)
+
+    def _shown_statistics(self, X, y, weight):
+        """Statistics within `max_memory`; `verbose` says what of them is in memory."""
+        max_memory = getattr(self, "max_memory", None)
+        scatter = self._checked_statistics(X, y, weight, max_memory)
+        if getattr(self, "verbose", 0):
+            print(_which_root(self, scatter, max_memory), flush=True)
+        return scatter
 
     def _checked_statistics(self, X, y, weight, max_memory=inf):
         """Statistics of numbers that are long enough for their scale and offset."""
