@@ -42,6 +42,11 @@ class Used:
     codes: np.ndarray
     weight: np.ndarray
 
+    def some(self, part):
+        """Some of them, by a slice or their numbers among the used ones."""
+        arrays = (each[part] for each in (self.index, self.codes, self.weight))
+        return Used(self.X, *arrays)
+
     def blocks(self, rows, check=False, dtype=float, own=True):
         """Blocks (slice of the used ones, array).
 
@@ -174,14 +179,7 @@ class CentredRows:
 
     def __getitem__(self, part):
         """The rows of a slice, as an array in working precision."""
-        index, codes, weight = (
-            each[part] for each in (self.used.index, self.used.codes, self.used.weight)
-        )
-        return np.asarray(
-            replace(
-                self, used=replace(self.used, index=index, codes=codes, weight=weight)
-            )
-        )
+        return np.asarray(replace(self, used=self.used.some(part)))
 
     def _centre(self, part, block, means):
         codes = self.used.codes[part]
@@ -207,6 +205,34 @@ class CentredRows:
         """The rows as the solver sees them: every pass reads the samples."""
         refuse_vectors(self)
         return Rows(Samples.of(self), n_lambdas, n_components)
+
+    def fewer(self):
+        """Rows with the same scatter, one fewer for every class.
+
+        The deviations of a class, times their weights, add up to nought. A reflection
+        that turns the vector of ``s_i = sqrt(w_i)`` onto the axis of sample 0 leaves
+        nothing of that one, and of the others
+
+            ``s_i (X_i - Xbar) + s_0 (X_0 - Xbar) s_i / (|s| - s_0)``:
+
+        deviations from another centre. Sample 0 is the one of least weight, so that
+        rounding is not made larger.
+        """
+        used, centres = self.used, self.means.copy()
+        order = np.lexsort([used.weight, used.codes])
+        codes, starts = np.unique(used.codes[order], return_index=True)
+        firsts = order[starts]
+        others = np.delete(np.arange(len(self)), firsts)
+        if not len(others):
+            return self
+        roots = np.sqrt(used.weight)
+        totals = np.sqrt(np.bincount(used.codes, used.weight))
+        for code, first in zip(codes, firsts, strict=True):
+            rest = totals[code] - roots[first]
+            if rest > 0:  # nought for one sample alone
+                deviation = used.fetch(slice(first, first + 1))[0] - self.means[code]
+                centres[code] -= roots[first] / rest * deviation
+        return CentredRows(used.some(others), centres)
 
     def triangle(self):
         """Triangular root (P, l_1, ..., l_N), blocks folded in one by one."""

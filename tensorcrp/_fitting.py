@@ -267,7 +267,7 @@ def _which_root(estimator, scatter, max_memory):
     elif len(root) == n_features:
         what = f"more samples than entries, so {n_features} rows ({megabytes}) do"
     else:
-        what = f"a centred copy of {len(root)} samples ({megabytes}) in memory"
+        what = f"a centred copy of the samples in {len(root)} rows ({megabytes})"
     return f"[{type(estimator).__name__}] {what}"
 
 

@@ -7,8 +7,9 @@ within-class scatter: rows ``A_j`` with
     sum_j <A_j, W>^2 = sum_c sum_{i in c} w_i <X_i - Xbar_c, W>^2    for every W,
 
 the first term of the denominator in the paper's objective (4). Up to P samples the
-rows are the centred samples; beyond P (the number of entries of a sample) they are
-the triangular factor of a QR decomposition, P rows however many samples there are.
+rows are samples less a centre of their class, one fewer than samples for every class;
+beyond P (the number of entries of a sample) they are the triangular factor of a QR
+decomposition, P rows however many samples there are.
 A root that is too large for memory is not made: its rows are read from the samples
 whenever they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink`
 makes them smaller and says by how much they are wrong. Nothing here knows projections.
@@ -48,7 +49,7 @@ class ClassScatter:
     means : ndarray of shape (c, l_1, ..., l_N)
         In float64.
     root : ndarray or CentredRows of shape (r, l_1, ..., l_N)
-        Centred samples in their working precision, a triangle in float64, or rows
+        Such rows in the samples' working precision, a triangle in float64, or rows
         that are read from the samples when they are needed.
     error : float, default=0.0
         How much the spectral norm of the within-class scatter and of what the root
@@ -123,7 +124,7 @@ class ClassScatter:
             root = rows
             if root_bytes(rows.shape, rows.dtype) <= max_memory:
                 tall = len(index) > prod(X.shape[1:])
-                root = rows.triangle() if tall else np.asarray(rows)
+                root = rows.triangle() if tall else np.asarray(rows.fewer())
         return cls(classes, counts, rows.means, root)
 
     @property
@@ -142,7 +143,7 @@ class ClassScatter:
         with np.errstate(over="ignore"):
             squares, largest = rows.spread() if hasattr(rows, "spread") else _sums(rows)
         means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
-        varies = largest > 8 * np.finfo(float).eps * means
+        varies = largest > 32 * np.finfo(float).eps * means
         return np.where(varies, [squares, largest], 0.0)
 
     @property

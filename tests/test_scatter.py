@@ -71,11 +71,26 @@ def test_root_has_at_most_as_many_rows_as_entries(make_samples, shape, n):
     assert len(root) <= min(n, np.prod(shape))
 
 
-def test_root_of_few_samples_holds_the_centred_samples(make_samples):
-    X, y = make_samples((5, 4), 12)
-    scatter = ClassScatter.from_samples(X, y)
+@pytest.mark.parametrize("weights", [None, [1e3, 1.0, 0.5, 1e-6, 0.0]], ids=str)
+def test_root_of_few_samples_has_one_row_less_for_every_class(make_samples, weights):
+    X, y = make_samples((5, 4), 16)
+    weight = None if weights is None else np.resize(weights, len(X))
+    used = np.ones(len(X)) if weight is None else weight
+    scatter = ClassScatter.from_samples(X, y, weight)
     centred = X - scatter.means[np.searchsorted(scatter.classes, y)]
-    assert_allclose(scatter.root, centred, **ROUNDING)
+    rows = (centred * np.sqrt(used)[:, None, None]).reshape(len(X), -1)
+    root = scatter.root.reshape(-1, 20)
+    assert_allclose(root.T @ root, rows.T @ rows, **ROUNDING)
+    assert len(root) == (used > 0).sum() - len(scatter.classes)
+
+
+def test_a_class_of_one_sample_has_no_row(make_samples):
+    X, y = make_samples((5, 4), 9)
+    y[:] = [0, 1, 1, 1, 2, 3, 3, 3, 3]
+    assert len(ClassScatter.from_samples(X, y).root) == 2 + 3
+    # Nothing within the classes is nothing but rounding, though not of no rows.
+    nothing = ClassScatter.from_samples(X, np.arange(9))
+    assert len(nothing.root) and nothing.trace == 0
 
 
 @pytest.mark.parametrize("n", [8, 40])
@@ -358,8 +373,8 @@ def test_merging_drops_null_rows_and_no_others(make_samples):
     one, other = (ClassScatter.from_samples(X[i::2], y[i::2]) for i in range(2))
     merged = one.merge(other)
     assert merged.root.any(axis=(1, 2)).all()
-    # Samples of the second class, and the gap between its two means.
-    assert len(merged.root) == np.sum(y == 1) + 1
+    # Of the second class: one row less than samples twice, and the gap between means.
+    assert len(merged.root) == np.sum(y == 1) - 1
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_bad_max_memory(value):
     ("n", "max_memory", "words"),
     [
         (90, None, "more samples than entries, so 20 rows"),
-        (17, None, "a centred copy of 17 samples"),
+        (17, None, "a centred copy of the samples in 14 rows"),
         (17, 100, "every pass reads X.*exceed max_memory"),
         (90, 100, "every pass reads X.*exceed max_memory"),
     ],

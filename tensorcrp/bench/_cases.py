@@ -45,7 +45,7 @@ def video(args):
     """One sweep over 2,000 clips of 8x32x32x3 float32 beside reading them twice."""
     X, y = made(args, 2000, (8, 32, 32, 3), 10, np.float32)
     scatter = ClassScatter.from_samples(X, y)
-    flat = scatter.root.reshape(len(X), -1)
+    flat = scatter.root.reshape(len(scatter.root), -1)
     v, w = np.ones(flat.shape[1], np.float32), np.ones(len(flat), np.float32)
     crp = TensorCRP(1, init="identity", tol=0)
     more, less = (_sweeps(crp, scatter, n) for n in (11, 1))
