@@ -27,8 +27,8 @@ from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `basel
 from tensorcrp._lapack import top_eigenvector
 
 # Singular values below this share of the largest are null: dividing by them would turn
-# rounding (1e-16) into more than 1e-10.
-NULL = 1e-6
+# rounding (1e-16) into more than 1e-8.
+NULL = 1e-8
 # Up to this many columns are multiplied one by one with a sample that is in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
 # Samples of fewer entries are not worth a call each.

@@ -33,7 +33,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp import TensorCRP, _ascent
-from tensorcrp._algebra import cp_dense
+from tensorcrp._algebra import NULL, cp_dense
 from tensorcrp._ascent import Ascent, _ratio
 
 DOCUMENTED = {
@@ -137,7 +137,7 @@ class Watched:
     losses: list = field(default_factory=list)
     errors: list = field(default_factory=list)
     start: np.ndarray | None = None  # numerators of the starts
-    mixing: Counter = field(default_factory=Counter)  # lane -> largest ||T|| of a climb
+    mixing: float = 1.0  # largest norm of white coordinates, for all projections so far
 
     def ratio(self, blocks, u, ridges):
         """In place of `_ascent._ratio`, which is asked for the J of the start first."""
@@ -150,12 +150,14 @@ class Watched:
         proposed = _ratio(blocks, coordinates, lambdas)
         for i, (lane, J) in enumerate(zip(active, proposed, strict=True)):
             self.count += 1
-            self.mixing[lane] = max(self.mixing[lane], np.linalg.norm(white[i]))
+            self.mixing = max(self.mixing, np.linalg.norm(white[i]))
             begun = bool(ascent.history[lane])
             before = (ascent.objective if begun else ascent.begun)[lane]
             if J < before:
                 last = np.sum(ascent.scores[0][lane] ** 2) if begun else self.start[i]
-                share = rounding(ascent, lane, before, last, self.mixing[lane])
+                share = rounding(ascent, lane, before, last, self.mixing)
+                if not white[i].any(axis=0).all():  # null directions are cut off
+                    share += NULL * np.linalg.norm(ascent.weights[lane])
                 self.losses.append((1 - J / before, share))
 
     def climb(self, ascent):
@@ -163,10 +165,9 @@ class Watched:
         factors = [ascent.factors[0] * ascent.weights[:, None], *ascent.factors[1:]]
         for lane, W in enumerate(cp_dense(factors).reshape(len(ascent.which), -1)):
             numerator, J = true_objective(ascent, lane, W)
-            share = rounding(ascent, lane, J, numerator, self.mixing[lane])
+            share = rounding(ascent, lane, J, numerator, self.mixing)
             if J > 0:
                 self.errors.append((abs(ascent.objective[lane] / J - 1), share))
-        self.mixing.clear()
 
 
 @contextmanager
@@ -179,6 +180,8 @@ def watched_solver():
         keep(self, *arguments)
 
     def watched_climb(self, *arguments):
+        if not self.found.count:
+            watched.mixing = 1.0
         climb(self, *arguments)
         watched.climb(self)
 
@@ -213,7 +216,8 @@ def rounding(ascent, lane, J, numerator, mixing):
     A score of a row A is wrong by ``eps ||A||``, which counts against the root of the
     numerator; a factored scatter is wrong by ``eps`` times its trace, which counts
     against the denominator. Both grow with the column weights of W, ``||W|| = 1``, and
-    with the norm of the white coordinates: columns that nearly cancel.
+    with the norm of the white coordinates: columns that nearly cancel. What an earlier
+    projection lacks of its digits is in the rows that it deflated.
     """
     if not numerator > np.finfo(float).tiny:
         return np.inf
@@ -221,7 +225,7 @@ def rounding(ascent, lane, J, numerator, mixing):
     eps = max(np.finfo(each.dtype).eps for each in (between, within))
     top, bottom = (np.sum(np.square(each, dtype=float)) for each in (between, within))
     bottom += ascent.found.lambdas[ascent.which[lane]]
-    cancelling = max(1.0, np.linalg.norm(ascent.weights[lane]), mixing)
+    cancelling = max(np.linalg.norm(ascent.weights[lane]), mixing)
     with np.errstate(over="ignore"):  # to infinity: all is rounding
         shares = np.sqrt(top / numerator) + bottom / numerator * J
     return eps * cancelling * shares
