@@ -21,6 +21,7 @@ from tensorcrp._sources import Source, check_finite
 BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
 LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
+FETCHES = 4  # of a source that are worked on together, where they are not copied
 ROWS = 1024  # folded into a triangle at a time, at least
 
 
@@ -47,20 +48,26 @@ class Used:
         arrays = (each[part] for each in (self.index, self.codes, self.weight))
         return Used(self.X, *arrays)
 
-    def blocks(self, rows, check=False, dtype=float, own=True):
-        """Blocks (slice of the used ones, array).
-
-        To do anything with, or if it is not our `own`, to look at until the next one.
-        """
+    def blocks(self, rows, dtype=float):
+        """Blocks (slice of the used ones, array of our own)."""
         step = max(rows, self.fetched)
         for start in range(0, len(self.index), step):
-            part = slice(start, start + step)
-            fetched = self.fetch(part, check, own)
+            fetched = self.fetch(slice(start, start + step))
             for inner in range(0, len(fetched), rows):
                 block = fetched[inner : inner + rows]
                 here = slice(start + inner, start + inner + len(block))
                 yield here, block.astype(dtype, copy=False)
-            if not own and isinstance(self.X, Source):
+
+    def mapped(self, function, dtype):
+        """Pairs (slice of the used ones, what a function makes of these samples).
+
+        It has to leave them as they are. Samples elsewhere are not copied.
+        """
+        step = max(self.rows, FETCHES * self.fetched)
+        for start in range(0, len(self.index), step):
+            part = slice(start, start + step)
+            yield part, function(self.fetch(part, own=False).astype(dtype, copy=False))
+            if isinstance(self.X, Source):
                 self.X.release(self.index[part][0], self.index[part][-1] + 1)
 
     @property
@@ -68,15 +75,11 @@ class Used:
         """Number of samples that are read together."""
         return self.X.step if isinstance(self.X, Source) else 1
 
-    def fetch(self, part, check=False, own=True):
+    def fetch(self, part, own=True):
         """The samples of a slice of the used ones, see `Source.read`."""
         index = self.index[part]
-        if not isinstance(self.X, Source):
-            return self.X[index]
-        block = self.X.take(index, own)
-        if check:
-            check_finite(block, index)
-        return block
+        outside = isinstance(self.X, Source)
+        return self.X.take(index, own) if outside else self.X[index]
 
     @property
     def rows(self):
@@ -94,14 +97,26 @@ class Used:
         Entries that never vary are exact so, and a large offset costs no digits. Of
         all passes over the samples this is the first: it refuses NaN in a source.
         """
-        first = self.fetch(slice(0, 1), check=True)[0].astype(float)
+        first = self.fetch(slice(0, 1))[0].astype(float)
         sums = np.zeros((len(counts), *first.shape))
-        for part, block in self.blocks(self.rows, check=True):
+        for part, block in self.blocks(self.rows):
             block -= first
-            member = np.zeros((len(counts), len(block)))
-            member[self.codes[part], np.arange(len(block))] = self.weight[part]
-            sums += np.tensordot(member, block, axes=1)
+            self._add(sums, part, block)
+        if isinstance(self.X, Source) and not np.isfinite(sums).all():
+            for part, block in self.blocks(self.rows, self.X.dtype):
+                check_finite(block, self.index[part])
         return first + sums / as_column(counts, sums.ndim)
+
+    def _add(self, sums, part, block):
+        """Add weighted samples to the sums of their classes."""
+        codes, weight = self.codes[part], self.weight[part]
+        if len(block) < len(sums):  # large samples: one by one, no product of noughts
+            for sample, code, w in zip(block, codes, weight, strict=True):
+                sums[code] += sample if w == 1 else w * sample
+            return
+        member = np.zeros((len(sums), len(block)))
+        member[codes, np.arange(len(block))] = weight
+        sums += np.tensordot(member, block, axes=1)
 
 
 @dataclass(frozen=True)
@@ -160,14 +175,14 @@ class CentredRows:
         It makes the same of samples and of class means, so that these are taken off
         its results, which are smaller; unless they would hide the deviations.
         """
-        rows = max(self.used.rows, self.used.fetched)
         if self._is_offset:
+            rows = max(self.used.rows, self.used.fetched)
             for part, block in self.blocks(rows, self.dtype):
                 yield part, linear(block)
             return
         means = linear(self.means).astype(self.dtype)
-        for part, block in self.used.blocks(rows, dtype=self.dtype, own=False):
-            result = linear(block) - means[self.used.codes[part]]
+        for part, result in self.used.mapped(linear, self.dtype):
+            result = result - means[self.used.codes[part]]
             yield part, self._weighted(part, result)
 
     @cached_property
