@@ -1,6 +1,6 @@
 """Rows of a bench and their table. In: rows. Out: text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ class Row:
     bar: str = ""
     met: bool | None = None
     note: str = ""
+
+    def at_most(self, limit):
+        """The same, with a bar for its ratio."""
+        return replace(self, bar=f"at most {limit:g}", met=bool(self.ratio <= limit))
+
+    def at_least(self, limit):
+        """The same, with a bar for its ratio."""
+        return replace(self, bar=f"at least {limit:g}", met=bool(self.ratio >= limit))
 
 
 COLUMNS = ("method", "seconds", "ratio", "MB", "objective", "bar", "note")
