@@ -8,6 +8,7 @@ and are taken as they are, with ``verified`` saying whether they have them.
 import os
 import urllib.request
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -321,24 +322,24 @@ def _obtain(name, source, cache, download_if_missing, fetch):
 
 
 def _download(url, file):
-    """Fetch a file; it appears under its name when it is complete."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        with urllib.request.urlopen(url, timeout=60) as reply, open(part, "wb") as out:
+    with _whole(file) as part, open(part, "wb") as out:
+        with urllib.request.urlopen(url, timeout=60) as reply:
             while block := reply.read(2**20):
                 out.write(block)
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _save(file, arrays):
+    with _whole(file) as part, open(part, "wb") as out:
+        np.savez_compressed(out, **arrays)
+
+
+@contextmanager
+def _whole(file):
+    """A path to write to; the file appears under its name when it is complete."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        with open(part, "wb") as out:
-            np.savez_compressed(out, **arrays)
+        yield part
         os.replace(part, file)
     finally:
         part.unlink(missing_ok=True)

@@ -125,17 +125,7 @@ def _timed(how, X, y, run, folds):
 def _judge_test(models, X, y, X_test, y_test):
     """Right answers on the test samples, per classifier and setting."""
     if not hasattr(models[0], "transform"):
-        seconds, right = 0.0, []
-        for model in models:
-            start = perf_counter()
-            right.append(int((model.predict(X_test) == y_test).sum()))
-            seconds += perf_counter() - start
-        itself = {"right": right}
-        return {
-            "judges": dict.fromkeys(_judges.JUDGES, itself),
-            "transform_seconds": round(seconds / len(models), 5),
-            "note": "a classifier itself",
-        }
+        return _judge_classifiers(models, X_test, y_test)
     judges = {"1-NN": {"right": []}, "SVM": {"right": [], "C": []}}
     seconds = 0.0
     for model in models:
@@ -152,6 +142,18 @@ def _judge_test(models, X, y, X_test, y_test):
         "judges": judges,
         "transform_seconds": round(seconds / len(models), 5),
         "features": int(mine.shape[1]),
+    }
+
+
+def _judge_classifiers(models, X_test, y_test):
+    """The same for methods that need no other classifier."""
+    start = perf_counter()
+    right = [int((model.predict(X_test) == y_test).sum()) for model in models]
+    seconds = perf_counter() - start
+    return {
+        "judges": {name: {"right": right} for name in _judges.JUDGES},
+        "transform_seconds": round(seconds / len(models), 5),
+        "note": "a classifier itself",
     }
 
 

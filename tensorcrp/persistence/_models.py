@@ -106,26 +106,34 @@ def check_state(cls, state, *, newer=False):
     if not set(state) - {"_sklearn_output_config"}:
         _check_optional(state)
         return state  # not fitted
-    missing = SHAPES - set(state)
     if set(rules) & set(state):
         state = {name: LATER[name] for name in set(rules) & set(LATER)} | state
-        missing |= set(rules) - set(state)
-    elif "_scatter" not in state:  # else a stream that has seen too little yet
-        missing |= set(rules)
+    _check_complete(cls, state)
+    _check_shapes(state)
+    _check_optional(state)
+    _check_rules(cls, state)
+    return state
+
+
+def _check_complete(cls, state):
+    rules, missing = set(FITTED[cls]), SHAPES - set(state)
+    # Without any of them, a stream has seen too little yet.
+    if rules & set(state) or "_scatter" not in state:
+        missing |= rules - set(state)
     if missing:
         raise ModelFormatError(
             f"a fitted {cls.__name__} needs the attributes {sorted(missing)}."
         )
-    _check_shapes(state)
-    _check_optional(state)
+
+
+def _check_rules(cls, state):
     sizes = {"*": state["sample_shape_"], "P": prod(state["sample_shape_"])}
-    for name in (name for name in rules if name in state):
-        kind, *axes = rules[name].split()
-        if not _RULES[kind](state[name], axes, sizes):
+    for name, rule in FITTED[cls].items():
+        kind, *axes = rule.split()
+        if name in state and not _RULES[kind](state[name], axes, sizes):
             raise ModelFormatError(
                 f"{name} of a {cls.__name__} does not go with its other attributes."
             )
-    return state
 
 
 def _check_shapes(state):

@@ -48,20 +48,10 @@ class Writer:
         if kind is float:
             return value if isfinite(value) else {"float": str(value)}
         if kind in (list, tuple):
-            items = [
-                self.json(each, f"{where}[{i}]", depth + 1)
-                for i, each in enumerate(value)
-            ]
+            items = self._items(value, where, depth + 1)
             return items if kind is list else {"tuple": items}
         if kind is dict:
-            pairs = [
-                [
-                    self.json(k, f"a key of {where}", depth + 1),
-                    self._at(v, where, k, depth),
-                ]
-                for k, v in value.items()
-            ]
-            return {"dict": pairs}
+            return {"dict": self._pairs(value, where, depth + 1)}
         if kind is range:
             return {"range": [value.start, value.stop, value.step]}
         if isinstance(value, np.generic):
@@ -73,8 +63,20 @@ class Writer:
             return {known.tag: self.json(known.apart(value), where, depth + 1)}
         raise ModelFormatError(_cannot(value, where))
 
-    def _at(self, value, where, key, depth):
-        return self.json(value, f"{where}.{key}" if where else str(key), depth + 1)
+    def _items(self, values, where, depth):
+        return [
+            self.json(each, f"{where}[{i}]", depth) for i, each in enumerate(values)
+        ]
+
+    def _pairs(self, mapping, where, depth):
+        inside = f"{where}." if where else ""
+        return [
+            [
+                self.json(key, f"a key of {where}", depth),
+                self.json(value, f"{inside}{key}", depth),
+            ]
+            for key, value in mapping.items()
+        ]
 
     def _array(self, array, where, depth):
         if array.dtype.kind == "O":
