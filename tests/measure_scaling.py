@@ -97,7 +97,7 @@ def part_file(folder, gigabytes):
     peak = got["peak"]
     name = f"{n * size / 1e9:.1f} GB of clips {SHAPE} float32"
     rows = [row(f"{name}: peak resident memory, GB", round(peak, 2), judged(peak, 1.5))]
-    for way in ("read", "map"):
+    for way in WAYS:
         ratio = got["sweep"] / got[way] / 2
         what = f"a sweep over reading twice ({WAYS[way].__doc__})"
         rows.append(row(what, round(ratio, 2), judged(ratio, 1.5)))
@@ -142,7 +142,16 @@ def copy(path, X):
         source.read(start, start + source.step)
 
 
-WAYS = {"read": read, "map": copy}
+def product(path, X):
+    """by matrix-vector products with the memory map"""
+    source, vector = as_source(X), np.ones(X[0].size, X.dtype)
+    for start in range(0, len(X), 4 * source.step):
+        stop = start + 4 * source.step
+        source.read(start, stop, own=False).reshape(-1, len(vector)) @ vector
+        source.release(start, stop)
+
+
+WAYS = {"read": read, "map": copy, "product": product}
 
 
 def timed(function, *args):

@@ -81,9 +81,11 @@ def test_two_processes_give_the_rows_of_one(plan, tmp_path):
 
 
 SCRIPT = """
-import sys
+import signal, sys
 from tensorcrp import cli
 if __name__ == "__main__":
+    # A shell lets what it starts in the background ignore the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(cli.main(sys.argv[1:]))
 """
 
@@ -118,7 +120,7 @@ def children(pid):
     return found
 
 
-def gone(pids, seconds=20):
+def gone(pids, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if not any(_runs(pid) for pid in pids):
