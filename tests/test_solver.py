@@ -469,3 +469,31 @@ def test_nothing_to_separate_is_not_divided_by_nothing():
         (result,) = solve(between, within, [1.0], rank=2, n_components=3)
     assert all(np.isfinite(factor).all() for factor in result.factors)
     assert all((history == 0).all() for history in result.objective)
+
+
+@pytest.mark.parametrize("init", ["lda", "identity"])
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_the_scale_of_the_rows_is_that_of_the_ridge(make_samples, init, scale):
+    between, within = rows_of(*make_samples((5, 4, 3), 40))
+    options = {"rank": 2, "n_components": 3, "init": init, "tol": 0, "max_iter": 3}
+    (expected,) = solve(between, within, [2.0], **options)
+    (result,) = solve(scale * between, scale * within, [2.0 * scale**2], **options)
+    assert_equal_results(result, expected)
+
+
+def test_vectors_have_rank_one_whatever_is_asked_for(make_samples):
+    between, within = rows_of(*make_samples((12,), 40))
+    one, three = (
+        solve(between, within, [2.0], rank=rank, n_components=2)[0] for rank in (1, 3)
+    )
+    assert three.factors[0].shape == (2, 12, 1)
+    assert_equal_results(three, one)
+
+
+def test_options_are_named_and_the_documented_ones(make_samples):
+    between, within = rows_of(*make_samples((5, 4), 40))
+    with pytest.raises(TypeError, match="positional"):
+        solve(between, within, [2.0], 2, 3)
+    rows = {"between": between, "within": within, "lambdas": [2.0]}
+    (result,) = solve(**rows, rank=2, n_components=3, tol=0)
+    assert_array_equal(result.n_iter, [10, 10, 10])
