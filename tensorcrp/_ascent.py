@@ -185,7 +185,7 @@ def ridge_lda(D, grams, lambdas):
     u = np.stack([_direction(*lane) for lane in lanes])
     norms = np.linalg.norm(u, axis=1, keepdims=True)
     # Nothing left to separate: any direction is as good, but a white coordinate may be
-    # null; the last never is (nor is it what LAPACK takes if D^T D underflows).
+    # null. The last never is; it is also what LAPACK takes if D^T D underflows.
     u[norms[:, 0] == 0, -1] = 1.0
     return u / np.where(norms > 0, norms, 1.0)
 

@@ -21,7 +21,7 @@ from tensorcrp._sources import Source, check_finite
 BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
 LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
-FETCHES = 4  # of a source that are worked on together, where they are not copied
+LOOK_BYTES = 2**24  # of a source that are looked at together, where they are not copied
 ROWS = 1024  # folded into a triangle at a time, at least
 
 
@@ -63,11 +63,12 @@ class Used:
 
         It has to leave them as they are. Samples elsewhere are not copied.
         """
-        step = max(self.rows, FETCHES * self.fetched)
+        outside = isinstance(self.X, Source)
+        step = max(self.rows, self.X.samples_in(LOOK_BYTES) if outside else 1)
         for start in range(0, len(self.index), step):
             part = slice(start, start + step)
             yield part, function(self.fetch(part, own=False).astype(dtype, copy=False))
-            if isinstance(self.X, Source):
+            if outside:
                 self.X.release(self.index[part][0], self.index[part][-1] + 1)
 
     @property
@@ -99,9 +100,10 @@ class Used:
         """
         first = self.fetch(slice(0, 1))[0].astype(float)
         sums = np.zeros((len(counts), *first.shape))
-        for part, block in self.blocks(self.rows):
-            block -= first
-            self._add(sums, part, block)
+        with np.errstate(invalid="ignore"):  # of infinities, which are refused below
+            for part, block in self.blocks(self.rows):
+                block -= first
+                self._add(sums, part, block)
         if isinstance(self.X, Source) and not np.isfinite(sums).all():
             for part, block in self.blocks(self.rows, self.X.dtype):
                 check_finite(block, self.index[part])

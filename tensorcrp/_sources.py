@@ -96,13 +96,17 @@ class Source:
     @property
     def step(self):
         """Samples to read at a time: whole chunks, about `READ_BYTES`."""
+        return self.samples_in(READ_BYTES)
+
+    def samples_in(self, n_bytes):
+        """Number of samples in whole chunks of about so many bytes, at least one."""
         size = max(1, self.nbytes // len(self))
         chunk = 1
         if is_dask(self):
             chunk = max(self.array.chunks[0])
         elif getattr(self.array, "chunks", None):
             chunk = self.array.chunks[0]
-        return chunk * max(1, READ_BYTES // (size * chunk))
+        return chunk * max(1, n_bytes // (size * chunk))
 
     def read(self, start, stop, own=True):
         """Samples ``start <= i < stop``, as an array of our own or only to look at.

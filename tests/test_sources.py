@@ -8,6 +8,7 @@ import mmap
 import re
 import subprocess
 import sys
+import warnings
 
 import h5py
 import numpy as np
@@ -257,6 +258,24 @@ def test_bad_samples_to_transform(stored):
             model.transform(stored(bad))
         assert str(caught.value) == str(array.value)
         assert words in str(caught.value)
+
+
+def test_infinities_are_refused_without_warnings_before(stored):
+    X, y = samples((5, 4), 30)
+    X[0, 1, 2], X[1, 1, 2] = np.inf, np.inf  # their difference is not a number
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="infinity"):
+            clone(CRP).fit(stored(X), y)
+
+
+def test_large_chunks_are_looked_at_one_at_a_time(tmp_path):
+    array = zarr.open_array(
+        str(tmp_path / "X.zarr"), mode="w", shape=(90, 4), chunks=(30, 4), dtype="f8"
+    )
+    source = _sources.as_source(array)
+    assert [source.samples_in(n) for n in (1, 2000)] == [30, 60]
+    assert source.samples_in(2**24) % 30 == 0
 
 
 def test_text_in_a_file(tmp_path):
