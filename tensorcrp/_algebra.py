@@ -15,7 +15,6 @@ This module alone talks to tensorly.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -24,15 +23,12 @@ from scipy.linalg.lapack import dsfrk
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
 
+from tensorcrp._blas import contraction, weighted_sums
 from tensorcrp._lapack import top_eigenvector
 
 # Singular values below this share of the largest are null: dividing by them would turn
 # rounding (1e-16) into more than 1e-8.
 NULL = 1e-8
-# Up to this many columns are multiplied one by one with a sample that is in cache:
-# matrix-vector products run at the speed of memory, skinny matrix products do not.
-# Samples of fewer entries are not worth a call each.
-FEW_COLUMNS, LARGE_SAMPLE = 3, 512
 BLOCK_BYTES = 2**20  # samples that are contracted before their products are put away
 
 
@@ -61,11 +57,15 @@ class Samples:
         ``(l_1, ..., l_N)``.
     split : int
         Modes before it are left modes.
+    triangular : bool
+        Whether the samples are the rows of a triangular matrix (P, P): sample i begins
+        with i noughts, which are left out of products.
     """
 
     tensor: np.ndarray
     shape: tuple
     split: int
+    triangular: bool = False
 
     @classmethod
     def of(cls, X):
@@ -73,8 +73,10 @@ class Samples:
         shape = X.shape[1:]
         split = split_modes(shape)
         sizes = len(X), prod(shape[:split]), prod(shape[split:])
-        X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-        return cls(X.reshape(*sizes), shape, split)
+        if not isinstance(X, np.ndarray):
+            return cls(X.reshape(*sizes), shape, split)
+        X = np.ascontiguousarray(X)
+        return cls(X.reshape(*sizes), shape, split, _is_triangular(X))
 
     def __len__(self):
         return len(self.tensor)
@@ -100,21 +102,28 @@ class Samples:
         gone = _khatri_rao(factors[s:] if left else factors[:s], factors)
         dtype = self.tensor.dtype
         vectors = np.ascontiguousarray(gone.T, dtype)  # or the data were converted
+        contracted = contraction(vectors, left, prod(self.shape))
         kept = self.shape[:s] if left else self.shape[s:]
-        product = np.empty((len(vectors), n, prod(kept)), dtype)
-        for part, rows in self._each(partial(_contracted, vectors=vectors, left=left)):
-            product[:, part] = rows.transpose(1, 0, 2)
+        make = np.zeros if self.triangular else np.empty
+        product = make((len(vectors), n, prod(kept)), dtype)
+        for part, rows in self._each(contracted):
+            rows = rows.transpose(1, 0, 2)[: len(vectors)]
+            product[:, part, -rows.shape[2] :] = rows
         return product.reshape(-1, n, *kept)
 
     def _each(self, linear):
-        """What a linear function makes of parts (b, L, R), read one after the other."""
+        """What a linear function makes of parts (b, L, R), read one after the other.
+
+        Of a triangle it gets the last slices of the left side, the first are null.
+        """
         if not isinstance(self.tensor, np.ndarray):
             yield from self.tensor.mapped(linear)
             return
         step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
-            yield part, linear(self.tensor[part])
+            null = start // self.tensor.shape[2] if self.triangular else 0
+            yield part, linear(self.tensor[part, null:])
 
     def finish(self, product, factors, mode):
         """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""
@@ -132,11 +141,12 @@ class Samples:
 
     def some(self, most):
         """Evenly spaced samples, at most so many, in memory; a view of an array."""
-        return replace(self, tensor=self.tensor[:: -(-len(self) // most)])
+        some = self.tensor[:: -(-len(self) // most)]
+        return replace(self, tensor=some, triangular=False)
 
     def combine(self, weights):
         """Weighted sums of the samples: (B, n) -> (B, P)."""
-        return np.asarray(weights, self.tensor.dtype) @ self.flat
+        return weighted_sums(np.asarray(weights, self.tensor.dtype), self.flat)
 
     def gram(self, other):
         """Inner products ``<X_i, Y_j>`` with the samples of `other`, in float64."""
@@ -170,17 +180,11 @@ class Samples:
             yield self.flat[:, start : start + width].astype(float, copy=False)
 
 
-def _contracted(block, vectors, left):
-    """Samples (b, L, R) times vectors (K, R) or (K, L): (b, K, L) or (b, K, R)."""
-    one_by_one = len(vectors) <= FEW_COLUMNS and block[0].size >= LARGE_SAMPLE
-    if left and one_by_one:
-        return (block[:, None] @ vectors[:, :, None])[..., 0]
-    if left:
-        rows = block.reshape(-1, block.shape[2]) @ vectors.T
-        return rows.reshape(len(block), -1, len(vectors)).transpose(0, 2, 1)
-    if one_by_one:
-        return (vectors[:, None] @ block[:, None])[:, :, 0]
-    return vectors @ block
+def _is_triangular(X):
+    """Whether sample i of an array (P, l_1, ..., l_N) begins with i noughts."""
+    rows = X.reshape(len(X), -1)
+    square = rows.shape[0] == rows.shape[1]
+    return square and not any(row[:i].any() for i, row in enumerate(rows))
 
 
 def _khatri_rao(some, factors):

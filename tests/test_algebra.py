@@ -10,6 +10,7 @@ from tensorly.tenalg import inner, mode_dot, multi_mode_dot
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp import _algebra as algebra
+from tensorcrp import _blas
 from tensorcrp._algebra import Samples
 from tensorcrp._lapack import fold_rows, packed_diagonal
 from tensorcrp._threads import bounded_threads
@@ -75,8 +76,8 @@ def test_contraction_is_multi_mode_dot_for_every_mode(
     shape, rank, block_bytes, few, monkeypatch
 ):
     monkeypatch.setattr(algebra, "BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(algebra, "FEW_COLUMNS", few)  # column by column up to there
-    monkeypatch.setattr(algebra, "LARGE_SAMPLE", 1)
+    monkeypatch.setattr(_blas, "FEW", few)  # column by column up to there
+    monkeypatch.setattr(_blas, "LARGE_SAMPLE", 1)
     X, factors = random_samples(shape), random_factors(shape, rank)
     samples = Samples.of(X)
     for mode in range(len(shape)):
@@ -84,6 +85,56 @@ def test_contraction_is_multi_mode_dot_for_every_mode(
         Z = samples.finish(product, factors, mode)
         assert Z.shape == (rank, len(X), shape[mode])
         assert_allclose(Z, contracted(X, factors, mode), **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("rank", [4, 8, 11])
+def test_many_columns_are_contracted_in_the_type_of_the_samples(
+    shape, dtype, rtol, rank
+):
+    X, factors = random_samples(shape), random_factors(shape, rank)
+    samples = Samples.of(X.astype(dtype))
+    for left in (True, False):
+        product = samples.side_product(factors, left)
+        kept = shape[: samples.split] if left else shape[samples.split :]
+        assert (product.shape, product.dtype) == ((rank, len(X), *kept), dtype)
+        mode = 0 if left and samples.split else len(shape) - 1
+        Z = samples.finish(
+            samples.side_product(factors, mode < samples.split), factors, mode
+        )
+        expected = contracted(X, factors, mode)
+        assert_allclose(Z, expected, rtol, rtol * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (5,), (3, 4, 2), (1, 7), (2, 3, 2, 2)])
+@pytest.mark.parametrize("rank", [1, 2, 5])
+@pytest.mark.parametrize("block_bytes", [1, 300, 10**6])
+@pytest.mark.parametrize("large", [1, 10**6])  # one by one, together
+def test_noughts_of_a_triangle_are_left_out_and_nothing_else(
+    shape, rank, block_bytes, large, monkeypatch
+):
+    monkeypatch.setattr(algebra, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(_blas, "LARGE_SAMPLE", large)
+    P = int(np.prod(shape))
+    rows = np.triu(random_samples((P,), P)).reshape(P, *shape)
+    almost = rows.copy()
+    almost.reshape(P, P)[-1, 0] = 1.0
+    factors = random_factors(shape, rank)
+    for X, triangular in ((rows, True), (almost, P == 1), (rows[:-1], False)):
+        samples = Samples.of(X)
+        assert samples.triangular == triangular
+        for mode in range(len(shape)):
+            product = samples.side_product(factors, samples.is_left(mode))
+            Z = samples.finish(product, factors, mode)
+            assert_allclose(Z, contracted(X, factors, mode), **ROUNDING)
+
+
+def test_some_rows_of_a_triangle_are_no_triangle():
+    samples = Samples.of(np.triu(np.ones((12, 12))).reshape(12, 4, 3))
+    some, factors = samples.some(6), random_factors((4, 3), 2)
+    product = some.side_product(factors, left=True)
+    assert_allclose(product, contracted(samples.tensor[::2], factors, 0), **ROUNDING)
 
 
 @shapes
@@ -112,10 +163,11 @@ def test_full_contraction_is_the_inner_product_with_the_cp_tensor(shape):
 
 
 @shapes
-def test_combine_is_a_mode_product_along_the_samples(shape):
+@pytest.mark.parametrize("count", [1, 3, 4, 8, 11])
+def test_combine_is_a_mode_product_along_the_samples(shape, count):
     X = random_samples(shape)
-    weights = np.random.default_rng(2).standard_normal((3, len(X)))
-    expected = mode_dot(X, weights, 0).reshape(3, -1)
+    weights = np.random.default_rng(2).standard_normal((count, len(X)))
+    expected = mode_dot(X, weights, 0).reshape(count, -1)
     assert_allclose(Samples.of(X).combine(weights), expected, **ROUNDING)
 
 

@@ -21,6 +21,7 @@ REPOSITORY = Path(__file__).parent.parent
 # A module may import modules of a smaller number only. Equal numbers do not know
 # each other: statistics (scatter) and optimisation (solver) meet in crp alone.
 RANK = {
+    "_blas": 0,
     "_checks": 0,
     "_lapack": 0,
     "_memory": 0,

@@ -21,7 +21,7 @@ KNOWS = {
     "_ascent": "block updates; where they start",
     "_rows": "the data as updates see them",
     "_algebra": "mode products; readers of data",
-    "_lapack": "LAPACK, memory, progress",
+    "_lapack": "BLAS, LAPACK, memory, progress",
     "video": "threads; clips and signals",
 }
 
