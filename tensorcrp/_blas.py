@@ -67,5 +67,10 @@ def weighted_sums(weights, rows):
 
 
 def _padded(vectors):
-    """Vectors (K, l) and null ones up to a multiple of `WIDTH`."""
-    return np.pad(vectors, ((0, -len(vectors) % WIDTH), (0, 0)))
+    """Vectors (K, l) and, unless they are few, null ones up to a multiple of 8."""
+    K, size = vectors.shape
+    if K <= FEW:
+        return vectors
+    padded = np.zeros((-(-K // WIDTH) * WIDTH, size), vectors.dtype)
+    padded[:K] = vectors
+    return padded
