@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp._algebra import Samples, working_dtype
-from tensorcrp._lapack import fold_rows
+from tensorcrp._lapack import fold_rows, product_root
 from tensorcrp._rows import Rows
 from tensorcrp._sources import Source, check_finite
 
@@ -23,6 +23,7 @@ LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
 LOOK_BYTES = 2**24  # of a source that are looked at together, where they are not copied
 ROWS = 1024  # folded into a triangle at a time, at least
+LOST = 1e-10  # share of a ridge that rounding may take
 
 
 @dataclass(frozen=True)
@@ -251,11 +252,21 @@ class CentredRows:
                 centres[code] -= roots[first] / rest * deviation
         return CentredRows(used.some(others), centres)
 
-    def triangle(self):
-        """Triangular root (P, l_1, ..., l_N), blocks folded in one by one."""
-        blocks = self.blocks(max(ROWS, self.used.rows))
-        root = triangle(block.reshape(len(block), -1) for _, block in blocks)
-        return root.reshape(-1, *self.shape[1:])
+    def triangle(self, least_ridge=0.0):
+        """Triangular root (P, l_1, ..., l_N), from blocks one by one.
+
+        By products, if what these round off is little beside the ridge that follows
+        (in mean squares of an entry); else the blocks themselves are folded in.
+        """
+        root = None
+        if np.finfo(float).eps * prod(self.shape[1:]) <= LOST * least_ridge:
+            root = product_root(self._flat_blocks())
+        root = triangle(self._flat_blocks()) if root is None else root
+        return np.ascontiguousarray(root).reshape(-1, *self.shape[1:])
+
+    def _flat_blocks(self):
+        for _, block in self.blocks(max(ROWS, self.used.rows)):
+            yield block.reshape(len(block), -1)
 
 
 def refuse_vectors(rows):

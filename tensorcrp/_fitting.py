@@ -172,25 +172,31 @@ class ScatterFit:
         y = y if self._labelled else UNLABELLED
         return check_samples(self, X, y, sample_weight, reset=reset, lazy=True)
 
-    def _statistics(self, X, y, weight, max_memory):
+    def _statistics(self, X, y, weight, **limits):
         y = np.zeros(len(X), int) if y is None else y
-        return statistics(X, y, weight, max_memory)
+        return statistics(X, y, weight, **limits)
 
     def _shown_statistics(self, X, y, weight):
         """Statistics within `max_memory`; `verbose` says what of them is in memory."""
         max_memory = getattr(self, "max_memory", None)
-        scatter = self._checked_statistics(X, y, weight, max_memory)
+        limits = {"max_memory": max_memory, "least_ridge": self._least_ridge}
+        scatter = self._checked_statistics(X, y, weight, **limits)
         if getattr(self, "verbose", 0):
             print(_which_root(self, scatter, max_memory), flush=True)
         return scatter
 
-    def _checked_statistics(self, X, y, weight, max_memory=inf):
+    def _checked_statistics(self, X, y, weight, max_memory=inf, **limits):
         """Statistics of numbers that are long enough for their scale and offset."""
-        scatter = self._statistics(X, y, weight, max_memory)
+        scatter = self._statistics(X, y, weight, max_memory=max_memory, **limits)
         check_range(scatter.largest, scatter.trace)
         if self._offset_counts and working_dtype(X) == np.float32:
             warn_of_an_offset(scatter)
         return scatter
+
+    @property
+    def _least_ridge(self):
+        """Ridge that `fit` adds to the scatter at least, see `ClassScatter`."""
+        return 0.0
 
     @property
     def _offset_counts(self):
@@ -207,7 +213,7 @@ class ScatterFit:
         check_common(self)
 
 
-def statistics(X, y, weight, max_memory):
+def statistics(X, y, weight, max_memory, least_ridge=0.0):
     """Class statistics of samples in memory, in a file or in the chunks of dask.
 
     `max_memory` is a number of bytes, or None for half of what is free.
@@ -218,7 +224,7 @@ def statistics(X, y, weight, max_memory):
         from tensorcrp.distributed import chunk_statistics
 
         return chunk_statistics(X, y, weight, limit)
-    return ClassScatter.from_samples(X, y, weight, limit)
+    return ClassScatter.from_samples(X, y, weight, limit, least_ridge)
 
 
 def _statistics_of_batches(estimator, batches):

@@ -247,10 +247,14 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.lambda_, self.classes_ = lam, classes
         return self
 
-    def _statistics(self, X, y, weight, max_memory):
+    @property
+    def _least_ridge(self):
+        return self.reg if self.reg_scale == "relative" else 0.0
+
+    def _statistics(self, X, y, weight, **limits):
         if self._is_full():  # vectors from the start: no second copy later
             X = X.reshape(len(X), -1)
-        return super()._statistics(X, y, weight, max_memory)
+        return super()._statistics(X, y, weight, **limits)
 
     def _check_labels(self, y, weight):
         check_labels(y, weight, self.reg_scale)

@@ -327,7 +327,8 @@ def _score_fold(models, judge, X, y, fold, grid):
     weight[train] = 1.0  # the statistics skip the others: no copy of the fold
     scores = []
     with bounded_threads(X.nbytes, SMALL_PASSES):
-        scatter = statistics(X, y, weight, models[0].max_memory)
+        least = min(grid.regs) if models[0].reg_scale == "relative" else 0.0
+        scatter = statistics(X, y, weight, models[0].max_memory, least)
         for crp in models:
             crp.sample_shape_ = X.shape[1:]
             for features in _path_features(crp, scatter, grid.regs, X):

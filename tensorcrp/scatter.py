@@ -8,8 +8,8 @@ within-class scatter: rows ``A_j`` with
 
 the first term of the denominator in the paper's objective (4). Up to P samples the
 rows are samples less a centre of their class, one fewer than samples for every class;
-beyond P (the number of entries of a sample) they are the triangular factor of a QR
-decomposition, P rows however many samples there are.
+beyond P (the number of entries of a sample) they are a triangular factor, from a QR
+decomposition or of products, P rows however many samples there are.
 A root that is too large for memory is not made: its rows are read from the samples
 whenever they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink`
 makes them smaller and says by how much they are wrong. Nothing here knows projections.
@@ -81,7 +81,7 @@ class ClassScatter:
     missing: float = 0.0
 
     @classmethod
-    def from_samples(cls, X, y, sample_weight=None, max_memory=inf):
+    def from_samples(cls, X, y, sample_weight=None, max_memory=inf, least_ridge=0.0):
         """Statistics of samples, read in blocks and copied at most once.
 
         Parameters
@@ -96,6 +96,11 @@ class ClassScatter:
         max_memory : float, default=inf
             Bytes that the root may take. If it takes more, its rows are read from X
             whenever they are needed, so X has to stay as it is.
+        least_ridge : float, default=0.0
+            The least ridge that will be added to the within-class scatter, as a share
+            of the mean square of an entry: `reg` of `TensorCRP`. With more than P
+            samples and a ridge beside which rounding is nothing (1e-10 of it), the
+            root is made from products of the samples, in a third of the time.
 
         Returns
         -------
@@ -124,7 +129,8 @@ class ClassScatter:
             root = rows
             if root_bytes(rows.shape, rows.dtype) <= max_memory:
                 tall = len(index) > prod(X.shape[1:])
-                root = rows.triangle() if tall else np.asarray(rows.fewer())
+                fewer = rows.triangle(least_ridge) if tall else rows.fewer()
+                root = np.asarray(fewer)
         return cls(classes, counts, rows.means, root)
 
     @property

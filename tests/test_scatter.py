@@ -110,6 +110,62 @@ def test_blocks_of_samples_do_not_change_the_statistics(make_samples, n, monkeyp
     assert_allclose(blocks.trace, whole.trace)
 
 
+def folded(monkeypatch):
+    """Count the calls of `fold_rows`: none where products were factored."""
+    calls, fold = [], _centred.fold_rows
+    monkeypatch.setattr(_centred, "fold_rows", lambda *a: calls.append(1) or fold(*a))
+    return calls
+
+
+@shapes
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rows", [1, 7, 1024])
+def test_a_root_from_products(make_samples, shape, weighted, rows, monkeypatch):
+    X, y = make_samples(shape, 60)
+    weight = np.resize([1.0, 0.3, 2.0, 0.0], len(X)) if weighted else None
+    X[:, ..., -1] = 5.0  # entries that never vary
+    set_blocks(monkeypatch, 1, rows)
+    calls = folded(monkeypatch)
+    scatter = ClassScatter.from_samples(X, y, weight, least_ridge=0.3)
+    assert not calls
+    root = scatter.root.reshape(len(scatter.root), -1)
+    assert_array_equal(root, np.triu(root))
+    assert_allclose(root.T @ root, within_scatter(X, y, weight), **ROUNDING)
+    assert_array_equal(root.reshape(-1, *shape)[..., -1], 0.0)
+    assert_same(scatter, ClassScatter.from_samples(X, y, weight))
+    assert calls
+
+
+@pytest.mark.parametrize("ridge, is_folded", [(0.0, True), (1e-7, True), (1e-4, False)])
+def test_products_only_where_a_ridge_hides_their_rounding(
+    make_samples, ridge, is_folded, monkeypatch
+):
+    calls = folded(monkeypatch)
+    ClassScatter.from_samples(*make_samples((4, 3), 60), least_ridge=ridge)
+    assert bool(calls) == is_folded
+
+
+@pytest.mark.parametrize("scale", [1e-130, 1e130])
+def test_products_beyond_the_range_of_numbers_are_not_taken(make_samples, scale):
+    X, y = make_samples((4, 3), 60)
+    scatter = ClassScatter.from_samples(scale * X, y, least_ridge=1.0)
+    assert_allclose(gram_of(scatter) / scale**2, within_scatter(X, y), **ROUNDING)
+
+
+def test_products_that_cannot_be_factored_are_not_taken(make_samples, monkeypatch):
+    X, y = make_samples((8, 8), 80)
+    X = X[:, :1, :1] * np.random.default_rng(0).uniform(1, 2, (8, 8))  # rank one
+    calls = folded(monkeypatch)
+    scatter = ClassScatter.from_samples(X, y, least_ridge=1.0)
+    assert calls
+    assert_allclose(gram_of(scatter), within_scatter(X, y), **ROUNDING)
+
+
+def test_nothing_varies_whatever_the_ridge():
+    X, y = np.ones((20, 2, 2)), np.arange(20) % 2
+    assert ClassScatter.from_samples(X, y, least_ridge=1.0).trace == 0
+
+
 def test_labels_of_any_kind(make_samples):
     X, y = make_samples((3, 2), 20)
     names = np.array(["pear", "apple", "fig"])[y]

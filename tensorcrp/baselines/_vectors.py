@@ -48,9 +48,9 @@ class VectorTransformer(ScatterFit, TensorTransformer):
     def _basis(self):
         return np.linalg.pinv(self.projections_).T
 
-    def _statistics(self, X, y, weight, max_memory):
+    def _statistics(self, X, y, weight, **limits):
         # Gram matrices of all rows and columns: they have to be in memory.
-        return super()._statistics(X, y, weight, inf)
+        return super()._statistics(X, y, weight, **limits | {"max_memory": inf})
 
 
 @documented
@@ -125,8 +125,8 @@ class RidgeLDA(VectorTransformer):
         self.between = between
         self.sample_shape = sample_shape
 
-    def _statistics(self, X, y, weight, max_memory):
-        return super()._statistics(X.reshape(len(X), -1), y, weight, max_memory)
+    def _statistics(self, X, y, weight, **limits):
+        return super()._statistics(X.reshape(len(X), -1), y, weight, **limits)
 
     def _solve_scatter(self, scatter):
         flat = scatter.reshape((prod(scatter.shape),))
