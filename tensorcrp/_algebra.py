@@ -1,35 +1,23 @@
-"""Mode products of many samples with CP factors, and what else tensors need.
+"""CP tensors: their Khatri-Rao products, dense forms, norms and standard form.
 
-In: ``n`` samples of shape ``(l_1, ..., l_N)`` and CP factors, one array
-``(l_m, K)`` per mode whose K columns may belong to several problems (lanes).
-Out: the samples contracted with every factor but one, ``(K, n, l_m)``: the ``Z`` of
-``<X, W> = <Z, U^(m)>``, which at order 2 is the paper's
-``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (its fifth lemma).
-
-The modes are cut in two sides: a sample is a matrix (L, R), L the product of the left
-modes and R that of the right ones. The product with all right factors serves every
-left mode and the other way round, so that a sweep reads the data twice whatever N is.
-Samples stay as they are given, one after the other: each is small enough to be in
-cache while all columns are multiplied with it.
-This module alone talks to tensorly.
+In: factors ``(..., l_m, k)``, one array per mode, or dense tensors
+``(h, l_1, ..., l_N)``.
+Out: the other of the two, or coordinates in which the norm of a CP tensor is that of
+one of its factors. This module alone talks to tensorly.
 """
 
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dsfrk
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot  # noqa: F401, for `baselines`
 
-from tensorcrp._blas import contraction, weighted_sums
 from tensorcrp._lapack import top_eigenvector
 
 # Singular values below this share of the largest are null: dividing by them would turn
 # rounding (1e-16) into more than 1e-8.
 NULL = 1e-8
-BLOCK_BYTES = 2**20  # samples that are contracted before their products are put away
 
 
 def working_dtype(X):
@@ -44,150 +32,7 @@ def split_modes(shape):
     return int(np.argmin(sums))
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Samples of one shape, cut in a left and a right side.
-
-    Attributes
-    ----------
-    tensor : ndarray of shape (n, L, R)
-        Or what is like one but read from elsewhere, in ``mapped(linear)``; then
-        only `side_product` and `some` work.
-    shape : tuple of int
-        ``(l_1, ..., l_N)``.
-    split : int
-        Modes before it are left modes.
-    triangular : bool
-        Whether the samples are the rows of a triangular matrix (P, P): sample i begins
-        with i noughts, which are left out of products.
-    """
-
-    tensor: np.ndarray
-    shape: tuple
-    split: int
-    triangular: bool = False
-
-    @classmethod
-    def of(cls, X):
-        """Samples of an array (n, l_1, ..., l_N); in C order it is not copied."""
-        shape = X.shape[1:]
-        split = split_modes(shape)
-        sizes = len(X), prod(shape[:split]), prod(shape[split:])
-        if not isinstance(X, np.ndarray):
-            return cls(X.reshape(*sizes), shape, split)
-        X = np.ascontiguousarray(X)
-        return cls(X.reshape(*sizes), shape, split, _is_triangular(X))
-
-    def __len__(self):
-        return len(self.tensor)
-
-    def is_left(self, mode):
-        """Whether `mode` is one of the left modes."""
-        return mode < self.split
-
-    def side_product(self, factors, left):
-        """Contract the modes of the other side: one pass over the data.
-
-        Parameters
-        ----------
-        factors : list of ndarray (l_m, K)
-        left : bool
-            Which side is kept.
-
-        Returns
-        -------
-        ndarray of shape (K, n, *kept modes)
-        """
-        s, n = self.split, len(self)
-        gone = _khatri_rao(factors[s:] if left else factors[:s], factors)
-        dtype = self.tensor.dtype
-        vectors = np.ascontiguousarray(gone.T, dtype)  # or the data were converted
-        contracted = contraction(vectors, left, prod(self.shape))
-        kept = self.shape[:s] if left else self.shape[s:]
-        make = np.zeros if self.triangular else np.empty
-        product = make((len(vectors), n, prod(kept)), dtype)
-        for part, rows in self._each(contracted):
-            rows = rows.transpose(1, 0, 2)[: len(vectors)]
-            product[:, part, -rows.shape[2] :] = rows
-        return product.reshape(-1, n, *kept)
-
-    def _each(self, linear):
-        """What a linear function makes of parts (b, L, R), read one after the other.
-
-        Of a triangle it gets the last slices of the left side, the first are null.
-        """
-        if not isinstance(self.tensor, np.ndarray):
-            yield from self.tensor.mapped(linear)
-            return
-        step = max(1, BLOCK_BYTES // (self.tensor.nbytes // len(self)))
-        for start in range(0, len(self), step):
-            part = slice(start, min(start + step, len(self)))
-            null = start // self.tensor.shape[2] if self.triangular else 0
-            yield part, linear(self.tensor[part, null:])
-
-    def finish(self, product, factors, mode):
-        """Contract the kept side but `mode`: (K, n, *kept modes) -> (K, n, l_m)."""
-        K, n, *kept = product.shape
-        first = 0 if self.is_left(mode) else self.split
-        before, after = factors[first:mode], factors[mode + 1 : first + len(kept)]
-        Z = product
-        if after:
-            weights = _khatri_rao(after, factors).T.astype(Z.dtype, copy=False)
-            Z = Z.reshape(K, -1, weights.shape[1]) @ weights[:, :, None]
-        if before:
-            weights = _khatri_rao(before, factors).T.astype(Z.dtype, copy=False)
-            Z = weights[:, None, None] @ Z.reshape(K, n, weights.shape[1], -1)
-        return Z.reshape(K, n, -1)
-
-    def some(self, most):
-        """Evenly spaced samples, at most so many, in memory; a view of an array."""
-        some = self.tensor[:: -(-len(self) // most)]
-        return replace(self, tensor=some, triangular=False)
-
-    def combine(self, weights):
-        """Weighted sums of the samples: (B, n) -> (B, P)."""
-        return weighted_sums(np.asarray(weights, self.tensor.dtype), self.flat)
-
-    def gram(self, other):
-        """Inner products ``<X_i, Y_j>`` with the samples of `other`, in float64."""
-        pairs = zip(self._blocks(), other._blocks(), strict=True)
-        return sum(mine @ theirs.T for mine, theirs in pairs)
-
-    def packed_gram(self):
-        """Inner products ``<X_i, X_j>`` in float64, of which one half is kept.
-
-        Returns
-        -------
-        ndarray of shape (n (n + 1) / 2,)
-            In the packed form of LAPACK's routines ``dpftrf`` and ``dpftrs``.
-        """
-        n = len(self)
-        packed = np.zeros(n * (n + 1) // 2)
-        for block in self._blocks():
-            packed = dsfrk(
-                n, block.shape[1], 1.0, block.T, 1.0, packed, trans="T", overwrite_c=1
-            )
-        return packed
-
-    @property
-    def flat(self):
-        """The samples as vectors, (n, P)."""
-        return self.tensor.reshape(len(self), -1)
-
-    def _blocks(self, width=128):
-        """Entries of all samples, (n, at most `width`) at a time, in float64."""
-        for start in range(0, self.flat.shape[1], width):
-            yield self.flat[:, start : start + width].astype(float, copy=False)
-
-
-def _is_triangular(X):
-    """Whether sample i of an array (P, l_1, ..., l_N) begins with i noughts."""
-    rows = X.reshape(len(X), -1)
-    square = rows.shape[0] == rows.shape[1]
-    return square and not any(row[:i].any() for i, row in enumerate(rows))
-
-
-def _khatri_rao(some, factors):
+def khatri_rao_of(some, factors):
     """Khatri-Rao product of `some` of the factors; a row of ones for none."""
     if not some:
         return np.ones((1, factors[0].shape[1]))

@@ -168,11 +168,11 @@ def _ratio(blocks, u, ridges):
 
 
 def ridge_lda(D, grams, lambdas):
-    """Unit maximisers of ``||D u||^2 / (u^T G u + lambda ||u||^2)``.
+    """Unit maximisers of ``||D^T u||^2 / (u^T G u + lambda ||u||^2)``.
 
     Parameters
     ----------
-    D : ndarray of shape (B, c, d)
+    D : ndarray of shape (B, d, c)
     grams : ndarray of shape (B, d, d)
         G, overwritten.
     lambdas : ndarray of shape (B,)
@@ -185,15 +185,15 @@ def ridge_lda(D, grams, lambdas):
     u = np.stack([_direction(*lane) for lane in lanes])
     norms = np.linalg.norm(u, axis=1, keepdims=True)
     # Nothing left to separate: any direction is as good, but a white coordinate may be
-    # null. The last never is; it is also what LAPACK takes if D^T D underflows.
+    # null. The last never is; it is also what LAPACK takes if D D^T underflows.
     u[norms[:, 0] == 0, -1] = 1.0
     return u / np.where(norms > 0, norms, 1.0)
 
 
 def _direction(D, gram, lam):
-    """Top generalised eigenvector of ``D^T D`` and ``N = gram + lambda I``: (d,).
+    """Top generalised eigenvector of ``D D^T`` and ``N = gram + lambda I``: (d,).
 
-    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D^T``, ``N = L L^T``;
+    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``, ``N = L L^T``;
     by the smaller of two Gram matrices: the numerator has few rows, or the block few
     entries.
     """
@@ -202,7 +202,7 @@ def _direction(D, gram, lam):
     L, info = dpotrf(gram, lower=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(gram)} is not positive")
-    M, _ = dtrtrs(L, D.T, lower=1)
+    M, _ = dtrtrs(L, D, lower=1)
     few = M.shape[1] < M.shape[0]
     a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
     u, _ = dtrtrs(L, a, lower=1, trans=1)

@@ -1,8 +1,9 @@
 """Products of many samples with few vectors, in the form in which BLAS is fastest.
 
-In: blocks of samples ``(b, L, R)`` and vectors ``(K, R)`` or ``(K, L)``, K from one to
-a few dozen; or weights ``(K, n)`` of samples ``(n, P)``.
-Out: the products ``(b, K, L)`` or ``(b, K, R)``; or weighted sums ``(K, P)``.
+In: samples ``(L, R, n)``, or blocks ``(b, L, R)`` that are read one after the
+other, and vectors ``(K, R)`` or ``(K, L)``, K from one to a few dozen.
+Out: the products ``(K, L, n)`` or ``(K, R, n)``; of blocks ``(b, K, L)`` or
+``(b, K, R)``.
 
 Matrix products copy the samples into an order of their own first, which takes longer
 than to multiply them with a few vectors.
@@ -12,13 +13,51 @@ from functools import partial
 
 import numpy as np
 
-# Up to this many vectors are multiplied one by one with a sample that is in cache:
+# Up to this many vectors are multiplied one by one with samples that are in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
-# Samples of fewer entries are not worth a call each.
-FEW, LARGE_SAMPLE = 3, 512
+# What has fewer entries is not worth a call each.
+FEW, LARGE = 3, 2**12
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than noughts.
 WIDTH = 8
+CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
+
+
+def contract_right(X, vectors):
+    """``sum_r X[l, r, i] V[k, r]``: samples (L, R, n), vectors (K, R) -> (K, L, n)."""
+    L, R, n = X.shape
+    if len(vectors) > FEW or R * n < LARGE:
+        padded = _padded(vectors)
+        out = np.empty((len(padded), L, n), X.dtype)
+        np.matmul(padded, X, out=out.transpose(1, 0, 2))
+        return out[: len(vectors)]
+    out = np.empty((len(vectors), L, n), X.dtype)
+    for i, rows in enumerate(X):
+        for vector, result in zip(vectors, out, strict=True):
+            np.matmul(vector, rows, out=result[i])
+    return out
+
+
+def contract_left(X, vectors):
+    """``sum_l X[l, r, i] V[k, l]``: samples (L, R, n), vectors (K, L) -> (K, R, n)."""
+    L, R, n = X.shape
+    rows = X.reshape(L, -1)
+    if len(vectors) > FEW or R * n < LARGE:
+        return (_padded(vectors) @ rows)[: len(vectors)].reshape(-1, R, n)
+    out = np.empty((len(vectors), R * n), X.dtype)
+    step = max(LARGE, CACHE // (L * X.itemsize))
+    for start in range(0, R * n, step):
+        part = slice(start, start + step)
+        for vector, result in zip(vectors, out, strict=True):
+            np.matmul(vector, rows[:, part], out=result[part])
+    return out.reshape(-1, R, n)
+
+
+def weighted_sums(weights, entries):
+    """Sums over samples: weights (K, n), entries (P, n) of the samples -> (K, P)."""
+    if len(weights) <= FEW:
+        return np.stack([entries @ each for each in weights])
+    return (_padded(weights) @ entries.T)[: len(weights)]
 
 
 def contraction(vectors, left, size):
@@ -36,10 +75,9 @@ def contraction(vectors, left, size):
     Returns
     -------
     callable
-        (b, L, R) -> (b, at least K, L or R), of which the first K count. Blocks may
-        lack their first slices of the left side, as if these were null.
+        (b, L, R) -> (b, at least K, L or R), of which the first K count.
     """
-    if len(vectors) <= FEW and size >= LARGE_SAMPLE:
+    if len(vectors) <= FEW and size >= LARGE // WIDTH:
         return partial(_one_by_one, vectors=vectors, left=left)
     return partial(_together, vectors=_padded(vectors), left=left)
 
@@ -47,23 +85,16 @@ def contraction(vectors, left, size):
 def _one_by_one(block, vectors, left):
     if left:
         return (block[:, None] @ vectors[:, :, None])[..., 0]
-    return (vectors[:, None, -block.shape[1] :] @ block[:, None])[:, :, 0]
+    return (vectors[:, None] @ block[:, None])[:, :, 0]
 
 
 def _together(block, vectors, left):
     if not left:
-        return vectors[:, -block.shape[1] :] @ block
+        return vectors @ block
     b, K, rows = len(block), len(vectors), block.reshape(-1, block.shape[2])
     if block.dtype == np.float32:  # there it is the other operand that has the width
         return (rows @ vectors.T).reshape(b, -1, K).transpose(0, 2, 1)
     return (vectors @ rows.T).reshape(K, b, -1).transpose(1, 0, 2)
-
-
-def weighted_sums(weights, rows):
-    """``weights @ rows`` for weights (K, n) and rows (n, P)."""
-    if len(weights) <= FEW:
-        return np.stack([each @ rows for each in weights])
-    return (_padded(weights) @ rows)[: len(weights)]
 
 
 def _padded(vectors):

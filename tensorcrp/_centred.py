@@ -13,9 +13,10 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import Samples, working_dtype
+from tensorcrp._algebra import working_dtype
 from tensorcrp._lapack import fold_rows, product_root
 from tensorcrp._rows import Rows
+from tensorcrp._samples import Samples, empty_samples
 from tensorcrp._sources import Source, check_finite
 
 BLOCK_BYTES = 2**20  # samples are worked on in blocks of about 1 MB, which are in cache
@@ -213,8 +214,8 @@ class CentredRows:
         return block
 
     def __array__(self, dtype=None, copy=None):
-        """All rows in memory: the one copy of the data."""
-        root = np.empty(self.shape, dtype or self.dtype)
+        """All rows in memory, the one copy of the data, in the solver's order."""
+        root = empty_samples(self.shape, dtype or self.dtype)
         for part, block in self.blocks(self.used.rows):
             root[part] = block
         return root
@@ -262,7 +263,7 @@ class CentredRows:
         if np.finfo(float).eps * prod(self.shape[1:]) <= LOST * least_ridge:
             root = product_root(self._flat_blocks())
         root = triangle(self._flat_blocks()) if root is None else root
-        return np.ascontiguousarray(root).reshape(-1, *self.shape[1:])
+        return root.reshape(-1, *self.shape[1:])
 
     def _flat_blocks(self):
         for _, block in self.blocks(max(ROWS, self.used.rows)):
@@ -295,12 +296,12 @@ def triangle(blocks, start=None):
 
     `start` is a triangular root of rows that come before.
     """
-    root = None if start is None else np.asfortranarray(start)
+    root = None if start is None else np.array(start, order="F")
     for block in blocks:
         if root is None:
             root = np.zeros((block.shape[1],) * 2, order="F")
         root = fold_rows(root, block.astype(float, copy=False))
-    return np.ascontiguousarray(root)
+    return root  # LAPACK's order of columns is that of samples that come last
 
 
 def as_column(values, ndim):

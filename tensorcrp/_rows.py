@@ -2,8 +2,8 @@
 
 In: n rows of shape ``(l_1, ..., l_N)`` that stand for a scatter ``sum_i <A_i, W>^2``,
 and in each block update the factors ``(B, l_m, k)`` of B lanes.
-Out: per lane, the features Z (n, d) of the deflated rows in the block's coordinates,
-``d = l_m k``, by what an update needs of them: ``Z^T Z`` (d, d) and ``Z u`` (n,).
+Out: per lane, the features Z (d, n) of the deflated rows in the block's coordinates,
+``d = l_m k``, by what an update needs of them: ``Z Z^T`` (d, d) and ``Z^T u`` (n,).
 
 Rows are never changed. What the earlier projections explain of them is taken off after
 the contraction, from the rows' *scores* under these projections, which stay here: rows
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorcrp._algebra import Samples
+from tensorcrp._samples import Samples
 
 # A start needs a fair picture of the scatter, not all of it: this many rows at most.
 START_ROWS = 1024
@@ -79,10 +79,10 @@ class Rows:
         lanes, size, rank = view.factors[view.mode].shape
         Z = self.samples.finish(product, view.columns, view.mode)
         Z = Z.reshape(lanes, rank, -1).astype(float, copy=False)
-        Z = (view.white.transpose(0, 2, 1) @ Z).reshape(lanes, rank, -1, size)
-        Z = Z.transpose(0, 2, 1, 3).reshape(lanes, -1, rank * size)
+        Z = view.white.transpose(0, 2, 1) @ Z
+        Z = Z.reshape(lanes, rank * size, len(self.samples))
         for lane, a in enumerate(view.which if self.count else ()):
-            Z[lane] -= self.so_far()[a].T @ view.overlaps[lane].T
+            Z[lane] -= view.overlaps[lane] @ self.so_far()[a]
         return Block(Z)
 
     def projected(self, vectors, overlaps, which):
@@ -90,7 +90,7 @@ class Rows:
         scores = self.samples.side_product([vectors.T], left=True).astype(float)
         for lane, a in enumerate(which):
             scores[lane] -= overlaps[lane] @ self.so_far()[a]
-        return Block(scores[:, :, None])
+        return Block(scores[:, None])
 
     def no_scores(self, lanes):
         """Room for the scores of so many lanes, as `Block.scores` gives them."""
@@ -118,17 +118,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """Features ``Z`` (B, n, d) of the rows in one block update."""
+    """Features ``Z`` (B, d, n) of the rows in one block update."""
 
     Z: np.ndarray
 
     def gram(self):
-        """``Z^T Z`` of every lane: (B, d, d)."""
-        return np.stack([Z.T @ Z for Z in self.Z])
+        """``Z Z^T`` of every lane: (B, d, d)."""
+        return np.stack([Z @ Z.T for Z in self.Z])
 
     def scores(self, u):
         """What blocks (B, d) make of the rows: (B, n)."""
-        return (self.Z @ u[:, :, None])[:, :, 0]
+        return (u[:, None] @ self.Z)[:, 0]
 
     def energy(self, u):
         """Sums of squared scores: (B,)."""

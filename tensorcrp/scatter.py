@@ -29,9 +29,12 @@ from tensorcrp._centred import (
     as_column,
     triangle,
 )
+from tensorcrp._samples import empty_samples
 from tensorcrp._sketch import shrink_rows
 from tensorcrp._sources import as_source, blocks
 from tensorcrp._threads import bounded_threads
+
+FEW_ROWS = 64  # copied at a time
 
 
 @dataclass(frozen=True)
@@ -295,10 +298,23 @@ class ClassScatter:
 
 def _sums(rows):
     """Sum of squares and largest magnitude of each entry of rows (n, P): (2, P)."""
+    if not isinstance(rows, np.ndarray):
+        return _read_sums(rows)
+    squares, largest = np.zeros((2, rows.shape[1]))
+    step = max(1, BLOCK_BYTES // (8 * len(rows)))
+    for start in range(0, rows.shape[1], step):
+        part = slice(start, start + step)
+        entries = np.abs(rows.T[part].astype(float))
+        largest[part] = entries.max(axis=1)
+        squares[part] = np.square(entries, out=entries).sum(axis=1)
+    return squares, largest
+
+
+def _read_sums(rows):
+    """The same of rows that are read from elsewhere."""
     squares, largest = np.zeros((2, rows.shape[1]))
     step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
-    for _, block in blocks(rows, step):
-        block = block.astype(float)
+    for _, block in rows.blocks(step):
         largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
         squares += np.square(block, out=block).sum(axis=0)
     return squares, largest
@@ -307,7 +323,7 @@ def _sums(rows):
 def root_bytes(shape, dtype):
     """Bytes that making the root of samples (n, l_1, ..., l_N) takes.
 
-    The centred samples, or two triangles: LAPACK's order of columns and ours.
+    The centred samples, or a triangle and as much room to make it.
     """
     n, P = shape[0], prod(shape[1:])
     return 16 * P * P if n > P else n * P * np.dtype(dtype).itemsize
@@ -322,12 +338,12 @@ def _stack(parts):
     if not sum(map(len, keep)):
         keep[0] = np.arange(1)
     dtype = np.result_type(*parts[:-1])
-    root = np.empty((sum(map(len, keep)), *parts[0].shape[1:]), dtype)
+    root = empty_samples((sum(map(len, keep)), *parts[0].shape[1:]), dtype)
     start = 0
     for part, rows in zip(parts, keep, strict=True):
-        for row in rows:
-            root[start] = part[row]
-            start += 1
+        for few in np.array_split(rows, len(rows) // FEW_ROWS + 1):
+            root[start : start + len(few)] = part[few]
+            start += len(few)
     return root
 
 

@@ -1,5 +1,7 @@
 """Every contraction against tensorly on the raw layout; CP helpers against theory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorly
@@ -11,8 +13,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp import _algebra as algebra
 from tensorcrp import _blas
-from tensorcrp._algebra import Samples
 from tensorcrp._lapack import fold_rows, packed_diagonal
+from tensorcrp._samples import Samples, empty_samples, samples_last
 from tensorcrp._threads import bounded_threads
 
 SHAPES = [
@@ -48,15 +50,15 @@ def random_samples(shape, n=5, seed=1):
 
 
 def contracted(X, factors, mode):
-    """X with every factor but one, column by column: (K, n, l_m), by tensorly."""
+    """X with every factor but one, column by column: (K, l_m, n), by tensorly."""
     others = [m for m in range(len(factors)) if m != mode]
     if not others:
-        return np.stack([X] * factors[0].shape[1])
+        return np.stack([X.T] * factors[0].shape[1])
     return np.stack(
         [
             multi_mode_dot(
                 X, [factors[m][:, r] for m in others], modes=[m + 1 for m in others]
-            )
+            ).T
             for r in range(factors[0].shape[1])
         ]
     )
@@ -70,20 +72,20 @@ def tucker_ranks(dense):
 
 @shapes
 @ranks
-@pytest.mark.parametrize("block_bytes", [1, 200, 10**6])
+@pytest.mark.parametrize("cache", [1, 200, 10**6])
 @pytest.mark.parametrize("few", [0, 2, 9])
 def test_contraction_is_multi_mode_dot_for_every_mode(
-    shape, rank, block_bytes, few, monkeypatch
+    shape, rank, cache, few, monkeypatch
 ):
-    monkeypatch.setattr(algebra, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(_blas, "CACHE", cache)
     monkeypatch.setattr(_blas, "FEW", few)  # column by column up to there
-    monkeypatch.setattr(_blas, "LARGE_SAMPLE", 1)
+    monkeypatch.setattr(_blas, "LARGE", 1)
     X, factors = random_samples(shape), random_factors(shape, rank)
     samples = Samples.of(X)
     for mode in range(len(shape)):
         product = samples.side_product(factors, samples.is_left(mode))
         Z = samples.finish(product, factors, mode)
-        assert Z.shape == (rank, len(X), shape[mode])
+        assert Z.shape == (rank, shape[mode], len(X))
         assert_allclose(Z, contracted(X, factors, mode), **ROUNDING)
 
 
@@ -98,43 +100,13 @@ def test_many_columns_are_contracted_in_the_type_of_the_samples(
     for left in (True, False):
         product = samples.side_product(factors, left)
         kept = shape[: samples.split] if left else shape[samples.split :]
-        assert (product.shape, product.dtype) == ((rank, len(X), *kept), dtype)
+        assert (product.shape, product.dtype) == ((rank, *kept, len(X)), dtype)
         mode = 0 if left and samples.split else len(shape) - 1
         Z = samples.finish(
             samples.side_product(factors, mode < samples.split), factors, mode
         )
         expected = contracted(X, factors, mode)
         assert_allclose(Z, expected, rtol, rtol * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("shape", [(4, 3), (5,), (3, 4, 2), (1, 7), (2, 3, 2, 2)])
-@pytest.mark.parametrize("rank", [1, 2, 5])
-@pytest.mark.parametrize("block_bytes", [1, 300, 10**6])
-@pytest.mark.parametrize("large", [1, 10**6])  # one by one, together
-def test_noughts_of_a_triangle_are_left_out_and_nothing_else(
-    shape, rank, block_bytes, large, monkeypatch
-):
-    monkeypatch.setattr(algebra, "BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(_blas, "LARGE_SAMPLE", large)
-    P = int(np.prod(shape))
-    rows = np.triu(random_samples((P,), P)).reshape(P, *shape)
-    almost = rows.copy()
-    almost.reshape(P, P)[-1, 0] = 1.0
-    factors = random_factors(shape, rank)
-    for X, triangular in ((rows, True), (almost, P == 1), (rows[:-1], False)):
-        samples = Samples.of(X)
-        assert samples.triangular == triangular
-        for mode in range(len(shape)):
-            product = samples.side_product(factors, samples.is_left(mode))
-            Z = samples.finish(product, factors, mode)
-            assert_allclose(Z, contracted(X, factors, mode), **ROUNDING)
-
-
-def test_some_rows_of_a_triangle_are_no_triangle():
-    samples = Samples.of(np.triu(np.ones((12, 12))).reshape(12, 4, 3))
-    some, factors = samples.some(6), random_factors((4, 3), 2)
-    product = some.side_product(factors, left=True)
-    assert_allclose(product, contracted(samples.tensor[::2], factors, 0), **ROUNDING)
 
 
 @shapes
@@ -147,7 +119,7 @@ def test_side_product_contracts_the_other_side_only(shape):
         for r in range(2):
             vectors = [factors[m][:, r] for m in gone]
             expected = multi_mode_dot(X, vectors, modes=[m + 1 for m in gone])
-            assert_allclose(product[r], expected, **ROUNDING)
+            assert_allclose(product[r], np.moveaxis(expected, 0, -1), **ROUNDING)
 
 
 @shapes
@@ -158,7 +130,7 @@ def test_full_contraction_is_the_inner_product_with_the_cp_tensor(shape):
     product = samples.side_product(factors, samples.is_left(0))
     Z = samples.finish(product, factors, 0)
     assert_allclose(
-        np.einsum("rnl,lr->n", Z, factors[0]), [inner(x, W) for x in X], **ROUNDING
+        np.einsum("rln,lr->n", Z, factors[0]), [inner(x, W) for x in X], **ROUNDING
     )
 
 
@@ -182,15 +154,63 @@ def test_gram_holds_inner_products(shape):
 
 @shapes
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_samples_are_views_of_arrays_in_c_order(shape, dtype):
+def test_samples_that_come_last_in_memory_are_not_copied(shape, dtype):
     X = random_samples(shape, 6).astype(dtype)
-    X.flags.writeable = False
-    samples = Samples.of(X)
-    assert np.shares_memory(samples.tensor, X)
+    last = samples_last(X)
+    last.flags.writeable = False
+    samples = Samples.of(np.moveaxis(last, -1, 0))
+    assert np.shares_memory(samples.tensor, last)
     assert len(samples) == 6 and samples.shape == shape
     assert_array_equal(samples.flat, X.reshape(6, -1))
-    other = Samples.of(np.asfortranarray(X))
-    assert_array_equal(other.tensor, samples.tensor)
+    for other in (X, np.asfortranarray(X), X[::-1][::-1]):
+        assert_array_equal(Samples.of(other).tensor, samples.tensor)
+    room = empty_samples(X.shape, dtype)
+    assert (room.shape, room.dtype) == (X.shape, dtype)
+    assert np.shares_memory(Samples.of(room).tensor, room)
+
+
+@shapes
+@pytest.mark.parametrize("most", [1, 3, 7, 20])
+def test_some_samples_are_evenly_spaced(shape, most):
+    X = random_samples(shape, 20)
+    some, expected = Samples.of(X).some(most), X[:: -(-20 // most)]
+    assert len(some) == len(expected) <= most
+    assert_array_equal(some.flat, expected.reshape(len(expected), -1))
+    whole = Samples.of(expected)
+    assert_allclose(some.packed_gram(), whole.packed_gram(), **ROUNDING)
+    assert_allclose(some.gram(some), whole.gram(whole), **ROUNDING)
+    weights = np.random.default_rng(3).standard_normal((2, len(some)))
+    assert_allclose(some.combine(weights), whole.combine(weights), **ROUNDING)
+
+
+@shapes
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("rank", [1, 3, 4, 11])
+@pytest.mark.parametrize("large", [1, 10**6])  # one by one, together
+def test_blocks_that_are_read_give_the_same_products(
+    shape, dtype, rtol, rank, large, monkeypatch
+):
+    monkeypatch.setattr(_blas, "LARGE", large)
+    X, factors = random_samples(shape).astype(dtype), random_factors(shape, rank)
+    samples = Samples.of(X)
+
+    class Elsewhere:
+        dtype = X.dtype
+
+        def __len__(self):
+            return len(X)
+
+        def mapped(self, linear):
+            rows = samples.flat.reshape(len(X), *samples.tensor.shape[:2])
+            for part in (slice(0, 2), slice(2, None)):
+                yield part, linear(np.ascontiguousarray(rows[part]))
+
+    read = replace(samples, tensor=Elsewhere())
+    for left in (True, False):
+        expected = samples.side_product(factors, left)
+        product = read.side_product(factors, left)
+        assert product.dtype == dtype
+        assert_allclose(product, expected, rtol, rtol * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 31])
@@ -221,7 +241,7 @@ def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
 @shapes
 def test_both_sides_of_the_split_multiply_up_to_all_entries(shape):
     samples = Samples.of(random_samples(shape))
-    _, L, R = samples.tensor.shape
+    L, R, _ = samples.tensor.shape
     assert L * R == np.prod(shape)
     every = [np.prod(shape[:s]) + np.prod(shape[s:]) for s in range(len(shape))]
     assert L + R == min(every)

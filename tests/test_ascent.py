@@ -48,12 +48,12 @@ def assert_parallel(u, v):
 
 @pytest.mark.parametrize(("d", "c"), [(6, 2), (3, 8), (4, 4), (1, 3)])
 def test_ridge_lda_is_the_top_generalised_eigenvector(rng, d, c):
-    D, A = rng.standard_normal((3, c, d)), rng.standard_normal((3, d + 4, d))
+    D, A = rng.standard_normal((3, d, c)), rng.standard_normal((3, d + 4, d))
     lambdas = np.array([0.0, 0.3, 100.0])
     u = ridge_lda(D, A.transpose(0, 2, 1) @ A, lambdas)
     assert_allclose(np.linalg.norm(u, axis=1), 1)
     for lane, lam in enumerate(lambdas):
-        assert_parallel(u[lane], best(D[lane], A[lane], lam))
+        assert_parallel(u[lane], best(D[lane].T, A[lane], lam))
 
 
 def test_a_ridge_below_rounding_is_lifted_to_rounding(rng):
@@ -68,22 +68,22 @@ def test_a_ridge_below_rounding_is_lifted_to_rounding(rng):
 
 
 def test_nothing_to_separate_gives_the_last_coordinate(rng):
-    D = np.stack([np.zeros((2, 3)), rng.standard_normal((2, 3))])
+    D = np.stack([np.zeros((3, 2)), rng.standard_normal((3, 2))])
     u = ridge_lda(D, np.stack([np.eye(3)] * 2), np.ones(2))
     assert_array_equal(u[0], [0, 0, 1])
     assert_allclose(np.linalg.norm(u[1]), 1)
 
 
 def test_j_is_nought_where_there_is_neither_scatter_nor_ridge(rng):
-    blocks = Block(rng.standard_normal((2, 3, 4))), Block(np.zeros((2, 5, 4)))
+    blocks = Block(rng.standard_normal((2, 4, 3))), Block(np.zeros((2, 4, 5)))
     u = units(rng, 2, 4)
     J = _ascent._ratio(blocks, u, np.array([0.0, 0.5]))
-    assert_allclose(J, [0, np.sum((blocks[0].Z[1] @ u[1]) ** 2) / 0.5])
+    assert_allclose(J, [0, np.sum((u[1] @ blocks[0].Z[1]) ** 2) / 0.5])
 
 
 def test_what_is_no_scatter_is_refused(rng):
     with pytest.raises(np.linalg.LinAlgError, match="size 3 is not positive"):
-        ridge_lda(np.ones((1, 2, 3)), -np.eye(3)[None], np.zeros(1))
+        ridge_lda(np.ones((1, 3, 2)), -np.eye(3)[None], np.zeros(1))
 
 
 # --- ascent of one component ------------------------------------------------------

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from tensorcrp import TensorCRP
-from tensorcrp._algebra import Samples
+from tensorcrp._samples import Samples
 from tensorcrp.baselines import (
     CMDA,
     DGTDA,

@@ -15,7 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import unvec, vec
 
 from tensorcrp import ClassScatter, TensorCRP
-from tensorcrp._algebra import Samples, cp_normalize, whitening
+from tensorcrp._algebra import cp_normalize, whitening
+from tensorcrp._samples import Samples
 from tensorcrp.solver import solve
 
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
@@ -91,10 +92,12 @@ def test_the_solver_contracts_as_lemma_5_says(matrices):
     U, V, X = matrices
     samples = Samples.of(X[None])
     Z = samples.finish(samples.side_product([U, V], samples.is_left(0)), [U, V], 0)
-    assert_allclose(unvec(np.kron(np.eye(K), X) @ vec(V), L1, K), Z[:, 0].T, **ROUNDING)
+    assert_allclose(
+        unvec(np.kron(np.eye(K), X) @ vec(V), L1, K), Z[:, :, 0].T, **ROUNDING
+    )
     Z = samples.finish(samples.side_product([U, V], samples.is_left(1)), [U, V], 1)
     expected = unvec(np.kron(np.eye(K), X.T) @ vec(U), L2, K)
-    assert_allclose(expected, Z[:, 0].T, **ROUNDING)
+    assert_allclose(expected, Z[:, :, 0].T, **ROUNDING)
 
 
 def test_the_solver_takes_the_norm_as_lemma_3_says(matrices):

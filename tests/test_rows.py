@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, solver
 from tensorcrp import _starts as starts
-from tensorcrp._algebra import Samples, cp_dense
+from tensorcrp._algebra import cp_dense
 from tensorcrp._rows import Rows, View
+from tensorcrp._samples import Samples
 
 SHAPE, LANES, RANK = (4, 3, 2), 3, 2
 
@@ -53,10 +54,10 @@ def test_a_block_is_the_deflated_rows_contracted(rng, mode, n_earlier):
     overlaps = basis @ earlier[which].transpose(0, 2, 1)
     view = View(factors, mode, white, overlaps, which)
     block = rows.block(rows.begin(factors, rows.samples.is_left(mode)), view)
-    Z = np.stack([left[a][0] @ basis[b].T for b, a in enumerate(which)])
+    Z = np.stack([basis[b] @ left[a][0].T for b, a in enumerate(which)])
     assert_allclose(block.Z, Z, atol=1e-12)
-    assert_allclose(block.gram(), Z.transpose(0, 2, 1) @ Z, atol=1e-12)
-    assert_allclose(block.scores(u), np.einsum("bd,bnd->bn", u, Z), atol=1e-12)
+    assert_allclose(block.gram(), Z @ Z.transpose(0, 2, 1), atol=1e-12)
+    assert_allclose(block.scores(u), np.einsum("bd,bdn->bn", u, Z), atol=1e-12)
     assert_allclose(block.energy(u), (block.scores(u) ** 2).sum(axis=1))
 
 
@@ -71,7 +72,7 @@ def test_vectors_are_projected_and_deflated(rng):
         rows.keep(each[None])
     u = rng.standard_normal((2, 5))
     block = rows.projected(u, u @ earlier[:2].T, [0, 0])
-    assert_allclose(block.Z[:, :, 0], u @ left.T, atol=1e-12)
+    assert_allclose(block.Z[:, 0], u @ left.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [3, 10, 11, 25])
@@ -81,7 +82,7 @@ def test_start_rows_are_evenly_spaced_and_not_copied(rng, n):
     rows.keep(np.arange(n)[None])
     some, share = rows.start(10)
     assert len(some) <= 10 and share == len(some) / n
-    assert np.shares_memory(some.tensor, X)
+    assert np.shares_memory(some.tensor, rows.samples.tensor)
     index = rows.start_scores(10)[0, 0].astype(int)
     assert len(set(np.diff(index))) <= 1 and index[0] == 0
     assert_allclose(some.flat, X[index].reshape(len(index), -1))

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter, _centred
 from tensorcrp import scatter as scatter_module
-from tensorcrp._algebra import Samples
+from tensorcrp._samples import Samples
 
 SHAPES = [(5,), (4, 3), (2, 3, 2), (1, 6), (3, 1, 2, 2)]
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}

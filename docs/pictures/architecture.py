@@ -20,7 +20,8 @@ KNOWS = {
     "scatter": "labels, no projections; the reverse",
     "_ascent": "block updates; where they start",
     "_rows": "the data as updates see them",
-    "_algebra": "mode products; readers of data",
+    "_samples": "mode products of samples",
+    "_algebra": "CP tensors; readers of data",
     "_lapack": "BLAS, LAPACK, memory, progress",
     "video": "threads; clips and signals",
 }

@@ -18,12 +18,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from tensorcrp._algebra import (
-    Samples,
-    cp_truncate,
-    unit_columns,
-    whitening,
-)
+from tensorcrp._algebra import cp_truncate, unit_columns, whitening
+from tensorcrp._samples import Samples
 
 # The dual solver of LIBLINEAR has one source of random numbers for the whole process.
 _ONE_AT_A_TIME = Lock()
@@ -94,8 +90,8 @@ class Problem:
         """Samples contracted with all factors but one, in white coordinates."""
         product = self.samples.side_product(factors, self.samples.is_left(mode))
         Z = self.samples.finish(product, factors, mode).astype(float, copy=False)
-        Z = np.tensordot(Z, white, axes=(0, 0))  # (n, l_m, k)
-        return Z.transpose(0, 2, 1).reshape(len(Z), -1)
+        Z = np.tensordot(white, Z, axes=(0, 0))  # (k, l_m, n)
+        return Z.reshape(-1, Z.shape[2]).T
 
     def _linear_svm(self, Z, targets):
         with warnings.catch_warnings():  # one warning of ours tells of the whole fit

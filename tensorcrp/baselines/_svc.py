@@ -14,12 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from tensorcrp._algebra import (
-    Samples,
-    cp_dense,
-    cp_from_dense,
-    working_dtype,
-)
+from tensorcrp._algebra import cp_dense, cp_from_dense, working_dtype
 from tensorcrp._estimator import (
     all_or_nothing,
     check_choice,
@@ -30,6 +25,7 @@ from tensorcrp._estimator import (
     check_tensor,
 )
 from tensorcrp._fitting import check_common, forget
+from tensorcrp._samples import Samples
 from tensorcrp._threads import bounded_threads
 from tensorcrp.baselines._support import LOSSES, Problem
 from tensorcrp.baselines._tucker import documented

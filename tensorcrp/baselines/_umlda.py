@@ -12,9 +12,10 @@ complement of as many vectors as there are earlier features.
 import numpy as np
 from scipy.linalg import eigh
 
-from tensorcrp._algebra import Samples, sign_of_largest
+from tensorcrp._algebra import sign_of_largest
 from tensorcrp._estimator import check_integer
 from tensorcrp._fitting import check_within
+from tensorcrp._samples import Samples
 from tensorcrp._threads import bounded_threads
 from tensorcrp.baselines._modes import Form, ratio
 from tensorcrp.baselines._rules import fisher
@@ -161,7 +162,7 @@ class _Uncorrelated:
         """Rows contracted with all vectors but one: (n, l_m)."""
         factors = [vector[:, None] for vector in vectors]
         product = rows.side_product(factors, rows.is_left(mode))
-        return rows.finish(product, factors, mode)[0].astype(float, copy=False)
+        return rows.finish(product, factors, mode)[0].T.astype(float, copy=False)
 
     def _step(self, Z, mode):
         """The best unit vector of one mode that keeps the features uncorrelated."""

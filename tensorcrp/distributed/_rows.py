@@ -5,7 +5,7 @@ Out: `ChunkRows`, which stands for their deviations from the class means as an a
 would, and `DaskRows`, which is to the solver what `tensorcrp._rows.Rows` is.
 
 The centred chunks stay where dask has put them and are never changed. A block update is
-one pass: a chunk contracts, whitens and deflates its rows and sends ``Z^T Z`` (d, d)
+one pass: a chunk contracts, whitens and deflates its rows and sends ``Z Z^T`` (d, d)
 per lane, ``d = l_m k``; pairs of those are added on the way. What goes over the wire
 does not depend on the number of samples. Scores under the projections found so far,
 which deflation needs, stay with the chunks; if a worker is lost, dask makes chunks and
@@ -18,9 +18,9 @@ from math import prod
 
 import numpy as np
 
-from tensorcrp._algebra import Samples
 from tensorcrp._centred import CentredRows, Used, refuse_vectors
 from tensorcrp._rows import Rows, View
+from tensorcrp._samples import Samples, samples_last
 from tensorcrp.distributed._tasks import compute, delayed, in_a_tree, persist
 
 
@@ -30,7 +30,7 @@ class ChunkRows:
 
     Attributes
     ----------
-    chunks : tuple of delayed ndarray (b, ...)
+    chunks : tuple of delayed ndarray (..., b)
     sizes : tuple of int
         Rows in each chunk.
     row_shape : tuple of int
@@ -74,7 +74,7 @@ class ChunkRows:
         """Blocks (slice, array of at most `rows` rows); chunks come here in turn."""
         start = 0
         for chunk, size in zip(self.chunks, self.sizes, strict=True):
-            here = compute([chunk])[0].reshape(-1, *self.row_shape)
+            here = _rows(compute([chunk])[0], self.row_shape)
             for first in range(0, size, rows):
                 block = here[first : first + rows].astype(dtype)
                 yield slice(start + first, start + first + len(block)), block
@@ -87,8 +87,7 @@ class ChunkRows:
             delayed(_every)(chunk, int(-start % step), step)
             for chunk, start in zip(self.chunks, starts, strict=True)
         ]
-        rows = in_a_tree(_stack, parts)
-        return rows.reshape(-1, *self.row_shape)
+        return _rows(in_a_tree(_stack, parts), self.row_shape)
 
     def rows(self, n_lambdas, n_components):
         """The rows as the solver sees them."""
@@ -116,7 +115,7 @@ class DaskRows:
         """Nothing: every block update is a pass of its own."""
 
     def block(self, product, view):
-        """``Z^T Z`` (B, d, d) of all chunks: one pass."""
+        """``Z Z^T`` (B, d, d) of all chunks: one pass."""
         here = delayed(view)
         grams = [
             delayed(_gram)(chunk, self.rows.row_shape, scores, here)
@@ -153,17 +152,17 @@ class DaskRows:
 
 @dataclass(frozen=True)
 class DaskBlock:
-    """``Z^T Z`` (B, d, d) of the rows in one block update, and how they were seen."""
+    """``Z Z^T`` (B, d, d) of the rows in one block update, and how they were seen."""
 
     grams: np.ndarray
     view: View
 
     def gram(self):
-        """``Z^T Z`` of every lane: (B, d, d)."""
+        """``Z Z^T`` of every lane: (B, d, d)."""
         return self.grams.copy()
 
     def energy(self, u):
-        """Sums of squared scores ``u^T Z^T Z u``: (B,)."""
+        """Sums of squared scores ``u^T Z Z^T u``: (B,)."""
         return np.einsum("bi,bij,bj->b", u, self.grams, u)
 
     def scores(self, u):
@@ -187,18 +186,25 @@ def centred_chunks(blocks, codes, weights, means):
 
 
 def _centred(block, codes, weight, means):
+    """Centred samples, last in memory wherever the chunk goes: (l_1, ..., l_N, b)."""
     index = np.flatnonzero(weight)
     block = block.reshape(len(block), *means.shape[1:])
-    return np.asarray(CentredRows(Used(block, index, codes, weight[index]), means))
+    rows = CentredRows(Used(block, index, codes, weight[index]), means)
+    return samples_last(np.asarray(rows))
+
+
+def _rows(chunk, shape):
+    """The samples (b, l_1, ..., l_N) of a centred chunk, a view."""
+    return np.moveaxis(chunk.reshape(*shape, -1), -1, 0)
 
 
 def _gram(chunk, shape, scores, view):
-    rows = _local(Samples.of(chunk.reshape(-1, *shape)), scores)
+    rows = _local(Samples.of(_rows(chunk, shape)), scores)
     return rows.block(rows.begin(view.factors, _is_left(rows, view)), view).gram()
 
 
 def _more_scores(chunk, shape, scores, recipes):
-    new = _new_scores(Samples.of(chunk.reshape(-1, *shape)), scores, recipes)
+    new = _new_scores(Samples.of(_rows(chunk, shape)), scores, recipes)
     new = new[:, None]
     return new if scores is None else np.concatenate([scores, new], axis=1)
 
@@ -226,8 +232,8 @@ def _is_left(rows, view):
 
 
 def _spread(chunk):
-    flat = chunk.reshape(len(chunk), -1).astype(float)
-    return np.stack([(flat**2).sum(axis=0), np.abs(flat).max(axis=0)])
+    entries = chunk.reshape(-1, chunk.shape[-1]).astype(float)
+    return np.stack([(entries**2).sum(axis=1), np.abs(entries).max(axis=1)])
 
 
 def _join_spreads(one, other):
@@ -235,8 +241,8 @@ def _join_spreads(one, other):
 
 
 def _every(chunk, first, step):
-    return chunk[first::step]
+    return chunk[..., first::step]
 
 
 def _stack(*parts):
-    return reduce(lambda one, other: np.concatenate([one, other]), parts)
+    return reduce(lambda one, other: np.concatenate([one, other], axis=-1), parts)
