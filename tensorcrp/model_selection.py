@@ -9,9 +9,7 @@ All ridges of a fold and rank are one run of the solver, in lanes, and component
 nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
 """
 
-from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from math import prod
 from numbers import Integral
 
@@ -21,7 +19,6 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import KNeighborsClassifier
 
-from tensorcrp._algebra import working_dtype
 from tensorcrp._estimator import (
     TensorTransformer,
     TooFewSamples,
@@ -31,12 +28,10 @@ from tensorcrp._estimator import (
     check_samples,
     check_shape,
     check_tensor,
-    flat_features,
 )
-from tensorcrp._fitting import statistics
+from tensorcrp._folds import Grid, score_fold, views_of
 from tensorcrp._progress import progress
 from tensorcrp._sources import Source, map_samples
-from tensorcrp._threads import SMALL_PASSES, bounded_threads
 from tensorcrp.crp import TensorCRP
 
 
@@ -175,12 +170,13 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             X, y, _ = check_samples(self, X, y, lazy=True)
             sizes = self._sizes(len(np.unique(y)), prod(X.shape[1:]))
             folds = self._folds(X, y, groups)
-            grid = _Grid(list(self.ranks), list(self.regs), sizes)
+            grid = Grid(list(self.ranks), list(self.regs), sizes)
             seed = self._seed()
             models = [self._crp(k, max(sizes), seed) for k in grid.ranks]
+            views = views_of(models, X, folds)
             n_jobs = None if isinstance(X, Source) else self.n_jobs
             scores = Parallel(n_jobs=n_jobs)(
-                delayed(_score_fold)(models, self._judge(), X, y, fold, grid)
+                delayed(score_fold)(models, views, self._judge(), y, fold, grid)
                 for fold in progress(folds, "TensorCRPCV", self.verbose)
             )
             self._choose(grid, np.reshape(scores, (len(folds), -1)))
@@ -302,56 +298,6 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         return tags
 
 
-@dataclass(frozen=True)
-class _Grid:
-    ranks: list
-    regs: list
-    sizes: list
-
-    def points(self):
-        """Parameters in the order of the scores: rank, then reg, then size."""
-        names = ("rank", "reg", "n_components")
-        values = product(self.ranks, self.regs, self.sizes)
-        return [dict(zip(names, point, strict=True)) for point in values]
-
-
 def _labels(features, judge, X):
     """Labels of samples by a fitted classifier of their features."""
     return judge.predict(features(X))
-
-
-def _score_fold(models, judge, X, y, fold, grid):
-    """Scores of all ranks, ridges and sizes for one fold, sizes running fastest."""
-    train, test = fold
-    weight = np.zeros(len(X))
-    weight[train] = 1.0  # the statistics skip the others: no copy of the fold
-    scores = []
-    with bounded_threads(X.nbytes, SMALL_PASSES):
-        least = min(grid.regs) if models[0].reg_scale == "relative" else 0.0
-        scatter = statistics(X, y, weight, models[0].max_memory, least)
-        for crp in models:
-            crp.sample_shape_ = X.shape[1:]
-            for features in _path_features(crp, scatter, grid.regs, X):
-                for size in grid.sizes:
-                    some = features[:, :size]
-                    model = clone(judge).fit(some[train], y[train])
-                    scores.append(model.score(some[test], y[test]))
-    return scores
-
-
-def _path_features(crp, scatter, regs, X):
-    """Features (n, h) of all samples for each ridge, from one pass over them."""
-    rows = [
-        crp._take(result, lam, scatter.classes).projections_
-        for result, lam in crp._path(scatter, regs)
-    ]
-    function = partial(_in_blocks, np.concatenate(rows))
-    width = sum(map(len, rows))
-    features = np.asarray(map_samples(function, X, working_dtype(X), width))
-    return np.split(features, len(rows), axis=1)
-
-
-def _in_blocks(projections, X):
-    """Features in blocks of samples: other types are converted bit by bit."""
-    steps = range(0, len(X), 256)
-    return np.concatenate([flat_features(projections, X[i : i + 256]) for i in steps])

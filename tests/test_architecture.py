@@ -45,6 +45,7 @@ RANK = {
     "_estimator": 6,
     "distributed": 6,  # makes statistics for _fitting; knows scatter, no estimators
     "_fitting": 7,
+    "_folds": 8,
     "crp": 8,
     "baselines": 8,
     "model_selection": 9,

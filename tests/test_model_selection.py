@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -30,16 +30,30 @@ def samples(shape=(5, 4), n=60, n_classes=3, noise=1.5, seed=0):
     return means[y] + noise * rng.standard_normal((n, *shape)), y
 
 
-@pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2)])
+class SignSensitive(ClassifierMixin, BaseEstimator):
+    """A judge that tells features from their negatives."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(X > 0).sum(axis=1) % len(self.classes_)]
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (9, 8), (5, 4, 6)], ids=str)
+@pytest.mark.parametrize("scale", ["relative", "absolute"])
 @pytest.mark.parametrize(
-    "judge", [KNeighborsClassifier(1), LogisticRegression()], ids=["1-NN", "logistic"]
+    "judge",
+    [KNeighborsClassifier(1), LogisticRegression(), SignSensitive()],
+    ids=["1-NN", "logistic", "signs"],
 )
-def test_agrees_with_a_plain_grid_search(shape, judge):
+def test_agrees_with_a_plain_grid_search(shape, scale, judge):
     X, y = samples(shape)
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
-    ours = TensorCRPCV(judge, cv=folds, **GRID).fit(X, y)
+    ours = TensorCRPCV(judge, cv=folds, reg_scale=scale, **GRID).fit(X, y)
     plain = GridSearchCV(
-        Pipeline([("crp", TensorCRP()), ("judge", judge)]),
+        Pipeline([("crp", TensorCRP(reg_scale=scale)), ("judge", judge)]),
         {f"crp__{name.rstrip('s')}": GRID[name] for name in ("ranks", "regs")}
         | {"crp__n_components": GRID["n_components"]},
         cv=folds,
@@ -94,6 +108,33 @@ def test_one_run_of_the_solver_per_fold_and_rank(monkeypatch):
     X, y = samples()
     TensorCRPCV(cv=4, **GRID).fit(X, y)
     assert runs == [2] * (4 * 3) + [1]  # lanes of each run, and the refit
+
+
+@pytest.mark.parametrize(
+    "parameters, n_entries",
+    [
+        ({}, 60),  # coordinates in the span of 60 samples
+        ({"max_memory": 1e5}, 72),  # no room for a basis
+        ({"n_components": 21}, 72),  # 40 training samples may have less to tell apart
+        ({"ranks": (8,)}, 60),  # is full as well
+        ({"ranks": (7,)}, 72),
+    ],
+    ids=str,
+)
+def test_vectors_longer_than_their_number_are_shortened(
+    parameters, n_entries, monkeypatch
+):
+    sizes, solve = [], tensorcrp.crp.solve
+
+    def watched(between, within, *args, **kwargs):
+        sizes.append(within[0].size)
+        return solve(between, within, *args, **kwargs)
+
+    monkeypatch.setattr(tensorcrp.crp, "solve", watched)
+    X, y = samples((9, 8))
+    parameters = {"ranks": ("full",), "n_components": 4} | parameters
+    TensorCRPCV(cv=3, regs=(1.0,), **parameters).fit(X, y)
+    assert sizes == [n_entries] * 3 + [72]
 
 
 def test_groups_stay_on_one_side():

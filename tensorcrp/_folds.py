@@ -1,0 +1,130 @@
+"""Scores of one fold of a search, for every point of its grid.
+
+In: samples ``X`` (n, l_1, ..., l_N) with labels, training and test samples of a fold,
+grids of ranks k, ridges and numbers of components h.
+Out: the score of a classifier of the features for every point, h running fastest.
+
+All ridges of a rank are one run of the solver, in lanes, and components are nested. At
+full rank, where nothing but inner products counts, samples that are fewer than their
+entries are replaced by n coordinates each, once for all folds.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import prod
+
+import numpy as np
+from sklearn.base import clone
+
+from tensorcrp._algebra import sign_of_largest, working_dtype
+from tensorcrp._estimator import flat_features
+from tensorcrp._fitting import statistics
+from tensorcrp._memory import memory_limit
+from tensorcrp._sources import Source, map_samples
+from tensorcrp._threads import SMALL_PASSES, bounded_threads
+
+
+@dataclass(frozen=True)
+class Grid:
+    ranks: list
+    regs: list
+    sizes: list
+
+    def points(self):
+        """Parameters in the order of the scores: rank, then reg, then size."""
+        names = ("rank", "reg", "n_components")
+        values = product(self.ranks, self.regs, self.sizes)
+        return [dict(zip(names, point, strict=True)) for point in values]
+
+
+@dataclass(frozen=True)
+class View:
+    """Samples as they are, or as coordinates (n, n) in a basis (P, n) of vectors."""
+
+    X: np.ndarray
+    basis: np.ndarray = None
+
+    @classmethod
+    def of_vectors(cls, X):
+        """Of fewer samples than entries: the same inner products in n numbers."""
+        flat = X.reshape(len(X), -1).astype(float, copy=False)
+        with bounded_threads(flat.nbytes):
+            basis, coordinates = np.linalg.qr(flat.T)
+        return cls(coordinates.T, basis)
+
+    def regs(self, crp, regs):
+        """Ridges relative to the mean square of one of P entries, not of n."""
+        if self.basis is None or crp.reg_scale == "absolute":
+            return regs
+        return np.multiply(regs, len(self.X) / len(self.basis))
+
+    def features(self, rows):
+        """Features (n, h) of all samples for projections (h, P or n)."""
+        function = partial(_in_blocks, rows)
+        dtype = working_dtype(self.X)
+        features = np.asarray(map_samples(function, self.X, dtype, len(rows)))
+        if self.basis is not None:  # the sign is that of the largest of P entries
+            features = features * sign_of_largest(rows @ self.basis.T, axis=1).T
+        return features
+
+
+def views_of(models, X, folds):
+    """What each model is fitted to: at full rank the samples' coordinates.
+
+    As long as there is something left to separate, projections are sums of training
+    samples; only then the other entries do not count.
+    """
+    views, plain = [], View(X)
+    fewest = min(len(np.unique(train)) for train, _ in folds)
+    for crp in models:
+        crp.sample_shape_ = X.shape[1:]
+        small = len(X) < prod(X.shape[1:]) and 2 * crp.n_components <= fewest
+        if crp._is_full() and small and _has_room(X, crp.max_memory):
+            full = [view for view in views if view.basis is not None]
+            views.append(full[0] if full else View.of_vectors(X))
+        else:
+            views.append(plain)
+    return views
+
+
+def _has_room(X, max_memory):
+    """Whether there is memory for three copies in float64."""
+    wanted = 3 * 8 * prod(X.shape)
+    return not isinstance(X, Source) and wanted <= memory_limit(max_memory, wanted)
+
+
+def score_fold(models, views, judge, y, fold, grid):
+    """Scores of all ranks, ridges and sizes for one fold, sizes running fastest."""
+    train, test = fold
+    weight = np.zeros(len(y))
+    weight[train] = 1.0  # the statistics skip the others: no copy of the fold
+    least = min(grid.regs) if models[0].reg_scale == "relative" else 0.0
+    scores, scatters = [], {}
+    with bounded_threads(views[0].X.nbytes, SMALL_PASSES):
+        for crp, view in zip(models, views, strict=True):
+            if id(view) not in scatters:
+                limit = crp.max_memory
+                scatters[id(view)] = statistics(view.X, y, weight, limit, least)
+            for features in _path_features(crp, scatters[id(view)], grid.regs, view):
+                for size in grid.sizes:
+                    some = features[:, :size]
+                    model = clone(judge).fit(some[train], y[train])
+                    scores.append(model.score(some[test], y[test]))
+    return scores
+
+
+def _path_features(crp, scatter, regs, view):
+    """Features (n, h) of all samples for each ridge, from one pass over them."""
+    crp.sample_shape_ = view.X.shape[1:]
+    rows = [
+        crp._take(result, lam, scatter.classes).projections_
+        for result, lam in crp._path(scatter, view.regs(crp, regs))
+    ]
+    return np.split(view.features(np.concatenate(rows)), len(rows), axis=1)
+
+
+def _in_blocks(projections, X):
+    """Features in blocks of samples: other types are converted bit by bit."""
+    steps = range(0, len(X), 256)
+    return np.concatenate([flat_features(projections, X[i : i + 256]) for i in steps])
