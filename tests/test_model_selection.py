@@ -217,7 +217,7 @@ def test_two_samples_per_class_are_too_few():
     ],
 )
 def test_bad_parameters_are_named_before_any_fold(parameters, words, monkeypatch):
-    monkeypatch.setattr(module, "_score_fold", None)  # calling it would be an error
+    monkeypatch.setattr(module, "score_fold", None)  # calling it would be an error
     X, y = samples()
     search = TensorCRPCV(**parameters)
     with pytest.raises(ValueError, match=words):
