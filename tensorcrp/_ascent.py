@@ -68,20 +68,24 @@ class Ascent:
         self.n_iter = np.zeros(B, int)
         self.converged = np.zeros(B, bool)
 
-    def climb(self, max_iter, tol):
-        """Maximise J, at order 1 by the start alone."""
-        if self.problem.is_flat:
-            self._accept()
-        else:
-            self._run(max_iter, tol)
+    def steps(self, max_iter, tol):
+        """Sweep over the modes until a sweep's worth of updates adds a share `tol`.
 
-    def _run(self, max_iter, tol):
-        """Sweep over the modes until a sweep's worth of updates adds a share `tol`."""
+        Yields
+        ------
+        factors : list of ndarray (B, l_m, k)
+            Of the lanes that are not done.
+        left : bool
+            The side whose modes are next. What the generator is sent are the products
+            of both kinds of rows with the other side, see `Rows.begin`.
+        """
         active = np.arange(len(self.which))
         for _ in range(max_iter):
             self.n_iter[active] += 1
             for left, modes in groupby(self.problem.modes, key=self.problem.is_left):
-                self._update_side(active, left, modes)
+                products = yield [factor[active] for factor in self.factors], left
+                for mode in modes:
+                    self._update(active, mode, products)
                 active = active[~self._done(active, tol)]
                 if not len(active):
                     return
@@ -95,7 +99,7 @@ class Ascent:
         self.converged[active] = done
         return done
 
-    def _accept(self):
+    def accept(self):
         """Take the start as it is: at order 1 its first column is the projection."""
         which, found = self.which, self.found
         u = found.orthogonal(which, self.factors[0][:, :, 0])
@@ -104,13 +108,6 @@ class Ascent:
         white = unit = np.ones((len(u), 1, 1))
         self._keep(np.arange(len(u)), 0, u, white, blocks, unit[:, 0])
         self.n_iter[:], self.converged[:] = 1, True
-
-    def _update_side(self, active, left, modes):
-        """Update the modes of one side: the data are read once."""
-        factors = [factor[active] for factor in self.factors]
-        products = [rows.begin(factors, left) for rows in self.problem.rows]
-        for mode in modes:
-            self._update(active, mode, products)
 
     def _update(self, active, mode, products):
         """One exact block update of every active lane: a small ridge LDA."""
@@ -158,6 +155,36 @@ class Ascent:
             scores[lanes] = block.scores(coordinates)[better]
         for lane in active:
             self.history[lane].append(self.objective[lane])
+
+
+def climb(ascents, max_iter, tol):
+    """Maximise J, at order 1 by the start alone.
+
+    Ascents of several ranks go in lockstep: they ask for the same side at the same
+    time, and one pass over the data serves the columns of all.
+    """
+    problem = ascents[0].problem
+    if problem.is_flat:
+        for ascent in ascents:
+            ascent.accept()
+        return
+    running = [ascent.steps(max_iter, tol) for ascent in ascents]
+    asked = [next(steps) for steps in running]
+    while running:
+        factors, (left, *_) = zip(*asked, strict=True)
+        both = [rows.begin(factors, left) for rows in problem.rows]
+        products = zip(*both, strict=True)
+        answers = [_sent(*each) for each in zip(running, products, strict=True)]
+        running = [each for each, more in zip(running, answers, strict=True) if more]
+        asked = [more for more in answers if more]
+
+
+def _sent(steps, products):
+    """What a generator asks for next, or None at its end."""
+    try:
+        return steps.send(products)
+    except StopIteration:
+        return None
 
 
 def _ratio(blocks, u, ridges):

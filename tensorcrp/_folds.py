@@ -4,14 +4,14 @@ In: samples ``X`` (n, l_1, ..., l_N) with labels, training and test samples of a
 grids of ranks k, ridges and numbers of components h.
 Out: the score of a classifier of the features for every point, h running fastest.
 
-All ridges of a rank are one run of the solver, in lanes, and components are nested. At
+All ranks and ridges are one run of the solver, in lanes, and components are nested. At
 full rank, where nothing but inner products counts, samples that are fewer than their
 entries are replaced by n coordinates each, once for all folds.
 """
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from math import prod
 
 import numpy as np
@@ -99,29 +99,51 @@ def score_fold(models, views, judge, y, fold, grid):
     train, test = fold
     weight = np.zeros(len(y))
     weight[train] = 1.0  # the statistics skip the others: no copy of the fold
-    least = min(grid.regs) if models[0].reg_scale == "relative" else 0.0
-    scores, scatters = [], {}
+    scores = []
     with bounded_threads(views[0].X.nbytes, SMALL_PASSES):
-        for crp, view in zip(models, views, strict=True):
-            if id(view) not in scatters:
-                limit = crp.max_memory
-                scatters[id(view)] = statistics(view.X, y, weight, limit, least)
-            for features in _path_features(crp, scatters[id(view)], grid.regs, view):
-                for size in grid.sizes:
-                    some = features[:, :size]
-                    model = clone(judge).fit(some[train], y[train])
-                    scores.append(model.score(some[test], y[test]))
+        for features in _features(models, views, y, weight, grid.regs):
+            for size in grid.sizes:
+                some = features[:, :size]
+                model = clone(judge).fit(some[train], y[train])
+                scores.append(model.score(some[test], y[test]))
     return scores
 
 
-def _path_features(crp, scatter, regs, view):
-    """Features (n, h) of all samples for each ridge, from one pass over them."""
-    crp.sample_shape_ = view.X.shape[1:]
+def _features(models, views, y, weight, regs):
+    """Features (n, h) of all samples, for each ridge of each model in turn."""
+    least = min(regs) if models[0].reg_scale == "relative" else 0.0
+    found = [None] * len(models)
+    for view in {id(view): view for view in views}.values():
+        scatter = statistics(view.X, y, weight, models[0].max_memory, least)
+        for group in _groups(models, [each is view for each in views], view.X.shape):
+            paths = _paths([models[i] for i in group], scatter, regs, view)
+            for i, features in zip(group, paths, strict=True):
+                found[i] = features
+    return chain(*found)
+
+
+def _groups(models, here, shape):
+    """Numbers of the models that are fitted together: all that are not of full rank."""
+    numbers = np.flatnonzero(here)
+    for i in numbers:
+        models[i].sample_shape_ = shape[1:]
+    full = [i for i in numbers if models[i]._is_full()]
+    finite = [i for i in numbers if i not in full]
+    return [group for group in (finite, *([i] for i in full)) if group]
+
+
+def _paths(models, scatter, regs, view):
+    """For each model the features (n, h) for each ridge, from one run of the solver."""
+    first = models[0]
+    ranks = None if first._is_full() else [crp.rank for crp in models]
+    results = first._path(scatter, view.regs(first, regs), ranks)
     rows = [
-        crp._take(result, lam, scatter.classes).projections_
-        for result, lam in crp._path(scatter, view.regs(crp, regs))
+        crp._take(*result, scatter.classes).projections_
+        for crp, result in zip(np.repeat(models, len(regs)), results, strict=True)
     ]
-    return np.split(view.features(np.concatenate(rows)), len(rows), axis=1)
+    for part in np.split(np.arange(len(rows)), len(models)):
+        features = view.features(np.concatenate([rows[i] for i in part]))
+        yield np.split(features, len(regs), axis=1)
 
 
 def _in_blocks(projections, X):

@@ -71,8 +71,14 @@ class Rows:
         self.scores = np.zeros((n_lambdas, n_components, len(samples)))
 
     def begin(self, factors, left):
-        """One pass over the data, for all modes of one side: see `side_product`."""
-        return self.samples.side_product(columns(factors), left)
+        """One pass over the data, for all modes of one side: see `side_product`.
+
+        One product for each of several lists of factors, whose ranks may differ.
+        """
+        each = [columns(some) for some in factors]
+        together = [np.hstack(mode) for mode in zip(*each, strict=True)]
+        ends = np.cumsum([some[0].shape[1] for some in each])
+        return np.split(self.samples.side_product(together, left), ends[:-1])
 
     def block(self, product, view):
         """What an update needs to know, from the product of the side of its mode."""

@@ -8,6 +8,7 @@ the vectorised, deflated data. Cut to rank k it is the start ``"lda"``; at order
 where every tensor has rank one, it is the answer itself.
 """
 
+from copy import copy
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -133,11 +134,13 @@ class DualDirections:
         ridges = np.maximum(np.multiply(lambdas, part), least)
         cross = self.within.gram(self.between)
         inner = self.between.gram(self.between)
-        copies = [gram.copy() for _ in lambdas[1:]] + [gram]
-        self.duals = [
+        ridges, which = np.unique(ridges, return_inverse=True)
+        copies = [gram.copy() for _ in ridges[1:]] + [gram]
+        duals = [
             _Dual(_factored(n, each, diagonal, lam), cross, inner)
             for each, lam in zip(copies, ridges, strict=True)
         ]
+        self.duals = [copy(duals[i]) for i in which]  # each is deflated by its own
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.

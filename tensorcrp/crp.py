@@ -214,8 +214,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
             )
         return self
 
-    def _path(self, scatter, regs):
-        """Results for several `reg` in one run of the solver: [(Result, lambda)]."""
+    def _path(self, scatter, regs, ranks=None):
+        """Results for several `reg` in one run of the solver: [(Result, lambda)].
+
+        Of several ranks, none of them full, one after the other.
+        """
         lambdas = [ridge(scatter, reg, self.reg_scale) for reg in regs]
         h = self._n_components(scatter.classes)
         full = self._is_full()
@@ -224,7 +227,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
             work.between(self.between),
             work.root,
             lambdas,
-            rank=1 if full else self.rank,
+            rank=1 if full else ranks or self.rank,
             n_components=h,
             init="lda" if full else self._init(),
             n_init=1 if full else self.n_init,
@@ -233,7 +236,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
             rng=check_random_state(self.random_state),
             callback=self._report(h) if self.verbose else None,
         )
-        return list(zip(results, lambdas, strict=True))
+        return list(zip(results, lambdas * len(ranks or [self]), strict=True))
 
     def _take(self, result, lam, classes):
         """Turn the solver's factors into the fitted attributes."""
@@ -288,7 +291,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
         if isinstance(init, str):
             return init
         if callable(init):
-            return lambda *args: _check_factors(init(*args), shape, rank)
+            return lambda *args: _check_factors(init(*args), *args[:2])
         if rank == "full":
             raise ValueError(
                 'init as arrays has no use with rank="full"; leave it out.'

@@ -5,7 +5,7 @@ numbers of components h.
 Out: cross-validated accuracy of a classifier on the features, for every point of the
 grid, and a TensorCRP with the classifier, refitted with the best on all samples.
 
-All ridges of a fold and rank are one run of the solver, in lanes, and components are
+All ranks and ridges of a fold are one run of the solver, in lanes, and components are
 nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
 """
 

@@ -10,18 +10,22 @@ the paper's objective (4) for ``W = [[U^(1), ..., U^(N)]]`` of CP rank k.
 Out: per lambda, h projections found one after the other on data deflated by the
 earlier ones, as factors ``(h, l_m, k)``, with the objective after every block update.
 
-Nothing here knows labels. Several lambdas and several starts run in lockstep: each
-pair is a *lane*, all lanes share each pass over the data, and arrays of lanes have
-the lane first. The data are never changed: deflation is taken off after contraction,
-where earlier projections, being CP tensors, cost products of k x k matrices.
+Nothing here knows labels. Several lambdas, starts and ranks run in lockstep: each
+combination is a *lane*, all lanes share each pass over the data, and arrays of lanes
+have the lane first. The data are never changed: deflation is taken off after
+contraction, where earlier projections, being CP tensors, cost products of k x k
+matrices.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
 
 import numpy as np
 
 from tensorcrp._algebra import cp_sum, cp_truncate
-from tensorcrp._ascent import Ascent, Problem
+from tensorcrp._ascent import Ascent, Problem, climb
 from tensorcrp._rows import as_rows
 from tensorcrp._starts import STARTS, ridge_directions
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
@@ -90,8 +94,9 @@ def solve(
         `_rows.Rows` is.
     lambdas : sequence of A floats
         Ridges, which share every pass over the rows.
-    rank : int
-        CP rank k; at order 1 it is 1 whatever is asked for.
+    rank : int or sequence of int
+        CP rank k; at order 1 it is 1 whatever is asked for. Several ranks share every
+        pass over the rows too.
     n_components : int
         Number of projections h.
     init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
@@ -110,12 +115,12 @@ def solve(
         Order of the block updates in a sweep; None stands for ``range(N)``.
     callback : callable, default=None
         Called as ``callback(p, objective, n_iter)`` after component p, with one
-        entry per lambda.
+        entry per result.
 
     Returns
     -------
     list of A `Result`
-        In the order of `lambdas`.
+        In the order of `lambdas`; of several ranks, rank after rank.
 
     Examples
     --------
@@ -134,37 +139,50 @@ def solve(
     >>> bool(weak.objective[0][-1] > strong.objective[0][-1])
     True
     """
-    lambdas = np.asarray(lambdas, float)
-    rows = (as_rows(each, len(lambdas), n_components) for each in (between, within))
+    ranks = [rank] if isinstance(rank, Integral) else list(rank)
+    every = np.tile(np.asarray(lambdas, float), len(ranks))
+    rows = (as_rows(each, len(every), n_components) for each in (between, within))
     problem = Problem(*rows, modes)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
-        rank, init, n_init = 1, "identity", 1
+        ranks, init, n_init = [1] * len(ranks), "identity", 1
     with bounded_threads(within.nbytes, SMALL_PASSES):
-        found = _Found(problem.shape, lambdas, n_components, rank)
-        starter = _Starter(problem, lambdas, rank, init, n_init, rng)
-        which = np.repeat(np.arange(len(lambdas)), n_init)  # lane -> lambda
+        found = _Found(
+            problem.shape, every, n_components, np.repeat(ranks, len(lambdas))
+        )
+        starter = _Starter(problem, every, ranks, init, n_init, rng)
         for p in range(n_components):
-            ascent = Ascent(problem, found, which, starter.factors(found))
-            ascent.climb(max_iter, tol)
-            winners = _best_lane(ascent.objective, len(lambdas))
-            found.add(ascent, winners)
-            for each, scores in zip(problem.rows, ascent.scores, strict=True):
-                each.keep(scores[winners])
+            lanes = starter.lanes(found)
+            ascents = [Ascent(problem, found, *each) for each in lanes]
+            climb(ascents, max_iter, tol)
+            winners = [_best_lane(a.objective, len(lambdas)) for a in ascents]
+            found.add(ascents, winners)
+            for i, each in enumerate(problem.rows):
+                each.keep(_joined([a.scores[i] for a in ascents], winners))
             starter.deflate(found)
             if callback is not None:
-                callback(p, ascent.objective[winners], ascent.n_iter[winners])
+                objective = _joined([a.objective for a in ascents], winners)
+                callback(p, objective, _joined([a.n_iter for a in ascents], winners))
     return found.results()
 
 
-class _Found:
-    """Projections found so far, one sequence per lambda."""
+def _joined(arrays, lanes):
+    """The winning lanes of all ranks, one after the other."""
+    each = zip(arrays, lanes, strict=True)
+    return np.concatenate([array[some] for array, some in each])
 
-    def __init__(self, shape, lambdas, n_components, rank):
+
+class _Found:
+    """Projections found so far, one sequence per rank and lambda.
+
+    Columns beyond the rank of a sequence are null.
+    """
+
+    def __init__(self, shape, lambdas, n_components, ranks):
         A, h = len(lambdas), n_components
-        self.lambdas = lambdas
+        self.lambdas, self.ranks = lambdas, np.broadcast_to(ranks, A)
         self.count = 0
         # Columns lie in memory as rows: `overlaps` reads them as (h k, l_m) matrices.
-        columns = (np.zeros((A, h, rank, size)) for size in shape)
+        columns = (np.zeros((A, h, self.ranks.max(), size)) for size in shape)
         self.factors = [each.transpose(0, 1, 3, 2) for each in columns]
         self.history = [[] for _ in range(A)]
         self.n_iter = np.zeros((A, h), int)
@@ -182,13 +200,13 @@ class _Found:
     def _overlaps(self, a, mine, mode, white):
         """The same for one lane: (p, d)."""
         earlier = [f[a, : self.count].transpose(0, 2, 1) for f in self.factors]
-        p, rank, size = earlier[mode].shape
-        cross = np.ones((p * rank, rank))
+        p, most, size = earlier[mode].shape
+        cross = np.ones((p * most, len(white)))
         for m, factor in enumerate(mine):
             if m != mode:
-                cross = cross * (earlier[m].reshape(p * rank, len(factor)) @ factor)
-        mixed = (cross @ white).reshape(p, rank, rank)
-        return (mixed.transpose(0, 2, 1) @ earlier[mode]).reshape(p, rank * size)
+                cross = cross * (earlier[m].reshape(p * most, len(factor)) @ factor)
+        mixed = (cross @ white).reshape(p, most, len(white))
+        return (mixed.transpose(0, 2, 1) @ earlier[mode]).reshape(p, len(white) * size)
 
     def orthogonal(self, which, u):
         """Unit vectors (B, P) less their share in the earlier ones, at order 1.
@@ -221,80 +239,98 @@ class _Found:
         sums = cp_sum([first * weights[..., None], *rest])
         return sums.reshape(len(weights), -1)
 
-    def add(self, ascent, winners):
-        """Keep the winning lane of every lambda as the next component."""
-        p = self.count
-        for kept, factor in zip(self.factors, ascent.factors, strict=True):
-            kept[:, p] = factor[winners]
-        self.factors[0][:, p] *= ascent.weights[winners][:, None]
-        self.n_iter[:, p] = ascent.n_iter[winners]
-        self.converged[:, p] = ascent.converged[winners]
-        for history, lane in zip(self.history, winners, strict=True):
-            history.append(np.array(ascent.history[lane]))
+    def add(self, ascents, winners):
+        """Keep the winning lane of every sequence as the next component."""
+        for ascent, lanes in zip(ascents, winners, strict=True):
+            self._add(ascent, lanes, ascent.which[lanes])
         self.count += 1
 
+    def _add(self, ascent, lanes, where):
+        p, rank = self.count, ascent.weights.shape[1]
+        for kept, factor in zip(self.factors, ascent.factors, strict=True):
+            kept[where, p, :, :rank] = factor[lanes]
+        self.factors[0][where, p, :, :rank] *= ascent.weights[lanes][:, None]
+        self.n_iter[where, p] = ascent.n_iter[lanes]
+        self.converged[where, p] = ascent.converged[lanes]
+        for a, lane in zip(where, lanes, strict=True):
+            self.history[a].append(np.array(ascent.history[lane]))
+
     def results(self):
-        """One `Result` per lambda."""
+        """One `Result` per sequence."""
         return [
             Result(
-                [factor[a] for factor in self.factors],
+                [factor[a][..., :rank] for factor in self.factors],
                 self.history[a],
                 self.n_iter[a],
                 self.converged[a],
             )
-            for a in range(len(self.lambdas))
+            for a, rank in enumerate(self.ranks)
         ]
 
 
 class _Starter:
     """Start factors (B, l_m, k) of every component, for all lanes."""
 
-    def __init__(self, problem, lambdas, rank, init, n_init, rng):
-        self.shape, self.rank, self.rng = problem.shape, rank, rng
-        self.init, self.n_init, self.n_lambdas = init, n_init, len(lambdas)
+    def __init__(self, problem, lambdas, ranks, init, n_init, rng):
+        self.shape, self.ranks, self.init, self.n_init = (
+            problem.shape,
+            ranks,
+            init,
+            n_init,
+        )
+        self.which = np.split(np.arange(len(lambdas)), len(ranks))
+        # Every rank has the random numbers that it would have alone.
+        self.rngs = [rng, *(deepcopy(rng) for _ in ranks[1:])]
         self.directions = None
         if init == "lda" or problem.is_flat:
             share = 0.0 if problem.is_flat else START_RIDGE
             self.directions = ridge_directions(*problem.rows, lambdas, share)
 
-    def factors(self, found):
-        """Lanes of one lambda stand together; random starts are shared by lambdas."""
-        first = self._first(found)
-        more = [self._same(STARTS["random"]) for _ in range(self.n_init - 1)]
-        return [
-            np.stack(lanes, axis=1).reshape(-1, *lanes[0].shape[1:])
-            for lanes in zip(first, *more, strict=True)
-        ]
+    def lanes(self, found):
+        """Pairs of what lanes belong to, and their factors, for each rank.
+
+        Lanes of one lambda stand together; random starts are shared by lambdas.
+        """
+        w = None if self.directions is None else self.directions.directions(found)
+        for which, rank, rng in zip(self.which, self.ranks, self.rngs, strict=True):
+            same = partial(_same, len(which), self.shape, rank, rng)
+            first = same(self._start()) if w is None else self._lda(w[which], rank)
+            more = [same(STARTS["random"]) for _ in range(self.n_init - 1)]
+            factors = [
+                np.stack(lanes, axis=1).reshape(-1, *lanes[0].shape[1:])
+                for lanes in zip(first, *more, strict=True)
+            ]
+            yield np.repeat(which, self.n_init), factors
 
     def deflate(self, found):
         """Follow the component that was found last."""
         if self.directions is not None:
             self.directions.deflate(found)
 
-    def _first(self, found):
-        if self.directions is not None:
-            return self._lda(found)
+    def _start(self):
+        """A function of shape, rank and source of random numbers."""
         if callable(self.init):
-            return self._same(self.init)
+            return self.init
         if isinstance(self.init, str):
-            return self._same(STARTS[self.init])
-        return self._same(lambda shape, rank, rng: self.init)
+            return STARTS[self.init]
+        return lambda shape, rank, rng: self.init
 
-    def _same(self, start):
-        factors = start(self.shape, self.rank, self.rng)
-        return [np.repeat(np.array(f, float)[None], self.n_lambdas, 0) for f in factors]
-
-    def _lda(self, found):
-        w = self.directions.directions(found)
+    def _lda(self, w, rank):
         sizes = np.abs(w).max(axis=1, keepdims=True)  # of any scale, as the data are
         w = w / np.where(sizes > 0, sizes, 1.0)
-        factors = cp_truncate(w.reshape(-1, *self.shape), self.rank)
+        factors = cp_truncate(w.reshape(-1, *self.shape), rank)
         lost = ~(np.linalg.norm(w, axis=1) > 0)  # nothing left to separate
         if lost.any():
-            identity = self._same(STARTS["identity"])
+            identity = _same(len(w), self.shape, rank, None, STARTS["identity"])
             for factor, safe in zip(factors, identity, strict=True):
                 factor[lost] = safe[lost]
         return factors
+
+
+def _same(count, shape, rank, rng, start):
+    """Factors (count, l_m, k) of one start for so many lanes."""
+    factors = start(shape, rank, rng)
+    return [np.repeat(np.array(f, float)[None], count, axis=0) for f in factors]
 
 
 def _best_lane(objective, n_lambdas):

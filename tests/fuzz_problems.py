@@ -32,7 +32,7 @@ from multiprocessing import get_context
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tensorcrp import TensorCRP, _ascent
+from tensorcrp import TensorCRP, _ascent, solver
 from tensorcrp._algebra import NULL, cp_dense
 from tensorcrp._ascent import Ascent, _ratio
 
@@ -161,7 +161,7 @@ class Watched:
                 self.losses.append((1 - J / before, share))
 
     def climb(self, ascent):
-        """After `Ascent.climb`."""
+        """After `_ascent.climb`."""
         factors = [ascent.factors[0] * ascent.weights[:, None], *ascent.factors[1:]]
         for lane, W in enumerate(cp_dense(factors).reshape(len(ascent.which), -1)):
             numerator, J = true_objective(ascent, lane, W)
@@ -173,24 +173,25 @@ class Watched:
 @contextmanager
 def watched_solver():
     """What the solver does meanwhile, as `Watched`."""
-    keep, climb, watched = Ascent._keep, Ascent.climb, Watched()
+    keep, climb, watched = Ascent._keep, solver.climb, Watched()
 
     def watched_keep(self, *arguments):
         watched.keep(self, *arguments)
         keep(self, *arguments)
 
-    def watched_climb(self, *arguments):
-        if not self.found.count:
+    def watched_climb(ascents, *arguments):
+        if not ascents[0].found.count:
             watched.mixing = 1.0
-        climb(self, *arguments)
-        watched.climb(self)
+        climb(ascents, *arguments)
+        for ascent in ascents:
+            watched.climb(ascent)
 
-    Ascent._keep, Ascent.climb = watched_keep, watched_climb
+    Ascent._keep, solver.climb = watched_keep, watched_climb
     _ascent._ratio = watched.ratio
     try:
         yield watched
     finally:
-        Ascent._keep, Ascent.climb, _ascent._ratio = keep, climb, _ratio
+        Ascent._keep, solver.climb, _ascent._ratio = keep, climb, _ratio
 
 
 def true_objective(ascent, lane, W):

@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 
 from tensorcrp import _ascent, _starts
 from tensorcrp._algebra import cp_dense
-from tensorcrp._ascent import EPS, Ascent, Problem, ridge_lda
+from tensorcrp._ascent import EPS, Ascent, Problem, climb, ridge_lda
 from tensorcrp._rows import Block, as_rows
 from tensorcrp._starts import identity_start, ridge_directions
 from tensorcrp.solver import _best_lane, _Found
@@ -111,7 +111,7 @@ def test_j_of_the_start_and_of_the_end_are_those_of_the_projections(rng, shape):
     assert_allclose(
         projections(ascent), cp_dense(factors).reshape(3, -1), rtol=1e-12, atol=1e-12
     )
-    ascent.climb(max_iter=2, tol=0)
+    climb([ascent], max_iter=2, tol=0)
     starts, ends = cp_dense(factors).reshape(3, -1), projections(ascent)
     assert_allclose(np.linalg.norm(ends, axis=1), 1)
     for lane, a in enumerate(ascent.which):
@@ -128,12 +128,12 @@ def test_j_of_the_start_and_of_the_end_are_those_of_the_projections(rng, shape):
 
 def test_an_update_that_lowers_j_is_refused(rng, monkeypatch):
     ascent, _, _ = begin(rng)
-    ascent.climb(max_iter=1, tol=0)
+    climb([ascent], max_iter=1, tol=0)
     before = [each.copy() for each in (*ascent.factors, ascent.weights)]
     scores = [each.copy() for each in ascent.scores]
     reached = ascent.objective.copy()
     monkeypatch.setattr(_ascent, "ridge_lda", lambda *a: ridge_lda(*a)[:, ::-1])
-    ascent.climb(max_iter=2, tol=0)
+    climb([ascent], max_iter=2, tol=0)
     after = [*ascent.factors, ascent.weights]
     for old, new in zip([*before, *scores], [*after, *ascent.scores], strict=True):
         assert_array_equal(old, new)
@@ -169,7 +169,7 @@ def test_at_order_1_the_start_is_taken_less_what_was_found(rng):
     found.count = 1
     for each, flat in zip(ascent.problem.rows, rows, strict=True):
         each.keep(earlier @ flat.T)
-    ascent.climb(max_iter=7, tol=0.1)
+    climb([ascent], max_iter=7, tol=0.1)
     for lane, a in enumerate(ascent.which):
         w, start = projections(ascent)[lane], factors[0][lane, :, 0]
         assert_parallel(w, start - (start @ earlier[a]) * earlier[a])

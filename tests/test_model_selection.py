@@ -96,18 +96,20 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
     assert_allclose(search.inverse_transform(search.transform(X)).shape, X.shape)
 
 
-def test_one_run_of_the_solver_per_fold_and_rank(monkeypatch):
+def test_one_run_of_the_solver_per_fold_and_another_at_full_rank(monkeypatch):
     runs = []
     solve = tensorcrp.crp.solve
 
     def counted(*args, **kwargs):
-        runs.append(len(args[2]))
+        runs.append((len(args[2]), kwargs["rank"]))
         return solve(*args, **kwargs)
 
     monkeypatch.setattr(tensorcrp.crp, "solve", counted)
     X, y = samples()
-    TensorCRPCV(cv=4, **GRID).fit(X, y)
-    assert runs == [2] * (4 * 3) + [1]  # lanes of each run, and the refit
+    search = TensorCRPCV(cv=4, **GRID).fit(X, y)
+    best = search.best_params_["rank"]
+    refit = 1, 1 if best == "full" else best
+    assert runs == [(2, [1, 2]), (2, 1)] * 4 + [refit]  # ridges and ranks of each run
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,10 @@ def test_a_block_is_the_deflated_rows_contracted(rng, mode, n_earlier):
         basis[:, j] = cp_dense(moved).reshape(LANES, -1)
     overlaps = basis @ earlier[which].transpose(0, 2, 1)
     view = View(factors, mode, white, overlaps, which)
-    block = rows.block(rows.begin(factors, rows.samples.is_left(mode)), view)
+    # The columns of others, of another rank, come along in the same pass.
+    others = [rng.standard_normal((2, size, 3)) for size in SHAPE]
+    products = rows.begin([others, factors, others], rows.samples.is_left(mode))
+    block = rows.block(products[1], view)
     Z = np.stack([basis[b] @ left[a][0].T for b, a in enumerate(which)])
     assert_allclose(block.Z, Z, atol=1e-12)
     assert_allclose(block.gram(), Z @ Z.transpose(0, 2, 1), atol=1e-12)

@@ -497,3 +497,29 @@ def test_options_are_named_and_the_documented_ones(make_samples):
     rows = {"between": between, "within": within, "lambdas": [2.0]}
     (result,) = solve(**rows, rank=2, n_components=3, tol=0)
     assert_array_equal(result.n_iter, [10, 10, 10])
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (4, 3, 5)], ids=str)
+@pytest.mark.parametrize("n", [15, 90])
+@pytest.mark.parametrize("how", [{}, {"init": "random", "n_init": 3}, {"tol": 0}])
+def test_ranks_in_lockstep_are_what_each_is_alone(shape, n, how):
+    """In rows of any number, with several starts, and with random ones."""
+    rng = np.random.default_rng(n)
+    rows = rng.standard_normal((4, *shape)), rng.standard_normal((n, *shape))
+    how = {"n_components": 4, "max_iter": 6, "tol": 0.05} | how
+    lambdas, ranks = [0.3, 30.0], [2, 1, 3]
+    together = solve(*rows, lambdas, rank=ranks, rng=np.random.RandomState(0), **how)
+    alone = [
+        result
+        for rank in ranks
+        for result in solve(
+            *rows, lambdas, rank=rank, rng=np.random.RandomState(0), **how
+        )
+    ]
+    for mine, expected in zip(together, alone, strict=True):
+        assert_array_equal(mine.n_iter, expected.n_iter)
+        for one, other in zip(mine.objective, expected.objective, strict=True):
+            assert_allclose(one, other, rtol=1e-8)
+        assert [f.shape for f in mine.factors] == [f.shape for f in expected.factors]
+        dense = [cp_normalize(each.factors)[1] for each in (mine, expected)]
+        assert_allclose(*dense, atol=1e-6)

@@ -113,6 +113,7 @@ class DaskRows:
 
     def begin(self, factors, left):
         """Nothing: every block update is a pass of its own."""
+        return [None] * len(factors)
 
     def block(self, product, view):
         """``Z Z^T`` (B, d, d) of all chunks: one pass."""
@@ -200,7 +201,7 @@ def _rows(chunk, shape):
 
 def _gram(chunk, shape, scores, view):
     rows = _local(Samples.of(_rows(chunk, shape)), scores)
-    return rows.block(rows.begin(view.factors, _is_left(rows, view)), view).gram()
+    return _block(rows, view).gram()
 
 
 def _more_scores(chunk, shape, scores, recipes):
@@ -213,9 +214,13 @@ def _new_scores(samples, scores, recipes):
     """Scores (A, b) of the newest projection of every lambda."""
     rows, new = _local(samples, scores), []
     for view, u in recipes:
-        product = rows.begin(view.factors, _is_left(rows, view))
-        new.append(rows.block(product, view).scores(u)[0])
+        new.append(_block(rows, view).scores(u)[0])
     return np.stack(new)
+
+
+def _block(rows, view):
+    (product,) = rows.begin([view.factors], rows.samples.is_left(view.mode))
+    return rows.block(product, view)
 
 
 def _local(samples, scores):
@@ -225,10 +230,6 @@ def _local(samples, scores):
     if scores is not None:
         rows.scores, rows.count = scores, p
     return rows
-
-
-def _is_left(rows, view):
-    return rows.samples.is_left(view.mode)
 
 
 def _spread(chunk):
