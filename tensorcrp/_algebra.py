@@ -69,6 +69,9 @@ def whitening(factors, mode):
 def _khatri_rao_root(factors, mode):
     """R (..., at least k, k) with ``R^T R = K^T K``, K as in `whitening`."""
     root, *rest = factors[:mode] + factors[mode + 1 :] or [_ones(factors)]
+    if root.shape[-1] == 1:  # of one column only the norm counts
+        norms = [np.linalg.norm(each, axis=-2, keepdims=True) for each in (root, *rest)]
+        return np.prod(norms, axis=0)
     for factor in rest:
         # Triangles stand for the factors: k rows for l_m.
         pair = [np.linalg.qr(each, mode="r") for each in (root, factor)]

@@ -225,7 +225,8 @@ def _direction(D, gram, lam):
     entries.
     """
     # A ridge below rounding cannot be factored.
-    gram.flat[:: len(gram) + 1] += max(lam, 4 * EPS * np.trace(gram))
+    diagonal = np.einsum("ii->i", gram)  # a view
+    diagonal += max(lam, 4 * EPS * diagonal.sum())
     L, info = dpotrf(gram, lower=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(gram)} is not positive")

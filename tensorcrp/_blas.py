@@ -12,6 +12,7 @@ than to multiply them with a few vectors.
 from functools import partial
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 # Up to this many vectors are multiplied one by one with samples that are in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
@@ -58,6 +59,12 @@ def weighted_sums(weights, entries):
     if len(weights) <= FEW:
         return np.stack([entries @ each for each in weights])
     return (_padded(weights) @ entries.T)[: len(weights)]
+
+
+def subtract_product(Z, A, B):
+    """``Z -= A B`` in place, for Z (d, n) and B (p, n) in C order and A (d, p)."""
+    # BLAS has columns where C order has rows: the same with all transposed.
+    dgemm(-1.0, B.T, A.T, 1.0, Z.T, overwrite_c=1)
 
 
 def contraction(vectors, left, size):

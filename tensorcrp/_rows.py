@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tensorcrp._blas import subtract_product
 from tensorcrp._samples import Samples
 
 # A start needs a fair picture of the scatter, not all of it: this many rows at most.
@@ -88,7 +89,7 @@ class Rows:
         Z = view.white.transpose(0, 2, 1) @ Z
         Z = Z.reshape(lanes, rank * size, len(self.samples))
         for lane, a in enumerate(view.which if self.count else ()):
-            Z[lane] -= view.overlaps[lane] @ self.so_far()[a]
+            subtract_product(Z[lane], view.overlaps[lane], self.so_far()[a])
         return Block(Z)
 
     def projected(self, vectors, overlaps, which):

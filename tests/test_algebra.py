@@ -238,6 +238,17 @@ def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
     assert_allclose(folded.T @ folded, R.T @ R + A.T @ A, rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.parametrize("d, p, n", [(6, 4, 9), (1, 3, 5), (5, 1, 1)])
+def test_a_product_is_subtracted_in_place(d, p, n):
+    rng = np.random.default_rng(0)
+    Z, A, S = (rng.standard_normal((2, *size)) for size in ((d, n), (p, d), (p + 2, n)))
+    for left in (A[1].T, np.ascontiguousarray(A[1].T)):
+        expected = Z.copy()
+        expected[1] -= left @ S[1, :p]
+        _blas.subtract_product(Z[1], left, S[1, :p])
+        assert_allclose(Z, expected, **ROUNDING)
+
+
 @shapes
 def test_both_sides_of_the_split_multiply_up_to_all_entries(shape):
     samples = Samples.of(random_samples(shape))
