@@ -8,7 +8,6 @@ the vectorised, deflated data. Cut to rank k it is the start ``"lda"``; at order
 where every tensor has rank one, it is the answer itself.
 """
 
-from copy import copy
 from itertools import chain, cycle, islice
 
 import numpy as np
@@ -134,13 +133,12 @@ class DualDirections:
         ridges = np.maximum(np.multiply(lambdas, part), least)
         cross = self.within.gram(self.between)
         inner = self.between.gram(self.between)
-        ridges, which = np.unique(ridges, return_inverse=True)
+        ridges, self.which = np.unique(ridges, return_inverse=True)
         copies = [gram.copy() for _ in ridges[1:]] + [gram]
-        duals = [
-            _Dual(_factored(n, each, diagonal, lam), cross, inner)
-            for each, lam in zip(copies, ridges, strict=True)
-        ]
-        self.duals = [copy(duals[i]) for i in which]  # each is deflated by its own
+        pairs = zip(copies, ridges, strict=True)
+        self.factors = [_factored(n, each, diagonal, lam) for each, lam in pairs]
+        solved = [_solved(factor, cross) for factor in self.factors]
+        self.duals = [_Dual(solved[i], inner - cross.T @ solved[i]) for i in self.which]
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -166,13 +164,16 @@ class DualDirections:
 
     def deflate(self, found):
         """Follow the newest projections."""
-        S, T = self._scores()
-        for dual, s, t in zip(self.duals, S[:, -1], T[:, -1], strict=True):
-            dual.deflate(s, t)
+        S, T = (scores[:, -1] for scores in self._scores())
+        for i, factor in enumerate(self.factors):
+            lanes = np.flatnonzero(self.which == i)  # of one lambda, several ranks
+            solved = _solved(factor, S[lanes].T).T
+            for a, solution in zip(lanes, solved, strict=True):
+                self.duals[a].deflate(S[a], T[a], solution)
 
 
 class _Dual:
-    """``F = M^{-1} C`` (n, c) and ``K = B - C^T F`` (c, c) for one lambda.
+    """``F = M^{-1} C`` (n, c) and ``K = B - C^T F`` (c, c) for one lambda and rank.
 
     C (n, c) and B (c, c) are the products of the deflated rows of the denominator with
     those of the numerator, and of the latter with each other. The direction weighs the
@@ -181,29 +182,31 @@ class _Dual:
     A projection leaves ``M - s s^T``, ``C - s t^T`` and ``B - t t^T``. With
     ``q = M^{-1} s / sqrt(1 - s^T M^{-1} s)`` the inverse grows by ``q q^T``, and with
     ``e = (F^T s - t) / sqrt(1 - s^T M^{-1} s)`` F grows by ``q e^T``, K shrinks by
-    ``e e^T``.
+    ``e e^T``. Of F the first and the rows q and e are kept.
     """
 
-    def __init__(self, factor, cross, inner):
-        self.factor, self.F = factor, _solved(factor, cross)
-        self.K = inner - cross.T @ self.F
-        self.Q = np.empty((0, len(cross)))  # rows q: M^{-1} is the first one + Q^T Q
+    def __init__(self, F, K):
+        self.F, self.K = F, K
+        self.Q, self.E = np.empty((0, len(F))), np.empty((0, len(K)))
 
     def weights(self):
         """Weights of the numerator's rows (c,) and of the others (n,)."""
         if not np.isfinite(self.K).all():
             return np.zeros(len(self.K)), np.zeros(len(self.F))
         top = top_eigenvector(self.K)
-        return top, self.F @ top
+        return top, self.F @ top + (self.E @ top) @ self.Q
 
-    def deflate(self, s, t):
-        """Follow a projection with scores s (n,) and t (c,)."""
-        solved = _solved(self.factor, s[:, None])[:, 0] + (self.Q @ s) @ self.Q
+    def deflate(self, s, t, solution):
+        """Follow a projection with scores s (n,) and t (c,).
+
+        The solution (n,) is that of the first M, ``M^{-1} s``.
+        """
+        along = self.Q @ s
+        solved = solution + along @ self.Q
         left = 1.0 - s @ solved
         root = np.sqrt(left) if left > 0 else np.nan  # rounding ate the ridge
-        q, e = solved / root, (s @ self.F - t) / root
-        self.Q = np.vstack([self.Q, q])
-        self.F = self.F + np.outer(q, e)
+        q, e = solved / root, (s @ self.F + along @ self.E - t) / root
+        self.Q, self.E = np.vstack([self.Q, q]), np.vstack([self.E, e])
         self.K = self.K - np.outer(e, e)
 
 
