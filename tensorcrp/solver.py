@@ -182,8 +182,8 @@ class _Found:
         self.lambdas, self.ranks = lambdas, np.broadcast_to(ranks, A)
         self.count = 0
         # Columns lie in memory as rows: `overlaps` reads them as (h k, l_m) matrices.
-        columns = (np.zeros((A, h, self.ranks.max(), size)) for size in shape)
-        self.factors = [each.transpose(0, 1, 3, 2) for each in columns]
+        self.columns = [np.zeros((A, h, self.ranks.max(), size)) for size in shape]
+        self.factors = [each.transpose(0, 1, 3, 2) for each in self.columns]
         self.history = [[] for _ in range(A)]
         self.n_iter = np.zeros((A, h), int)
         self.converged = np.zeros((A, h), bool)
@@ -193,20 +193,16 @@ class _Found:
 
         A product of k x k cross-Gram matrices, because they are CP tensors too.
         """
-        lanes = zip(which, zip(*factors, strict=True), white, strict=True)
-        each = [self._overlaps(a, mine, mode, T) for a, mine, T in lanes]
-        return np.stack(each).transpose(0, 2, 1)
-
-    def _overlaps(self, a, mine, mode, white):
-        """The same for one lane: (p, d)."""
-        earlier = [f[a, : self.count].transpose(0, 2, 1) for f in self.factors]
-        p, most, size = earlier[mode].shape
-        cross = np.ones((p * most, len(white)))
-        for m, factor in enumerate(mine):
+        earlier = [each[which, : self.count] for each in self.columns]
+        B, p, most, size = earlier[mode].shape
+        k = white.shape[1]
+        cross = np.ones((B, p * most, k))
+        for m, factor in enumerate(factors):
             if m != mode:
-                cross = cross * (earlier[m].reshape(p * most, len(factor)) @ factor)
-        mixed = (cross @ white).reshape(p, most, len(white))
-        return (mixed.transpose(0, 2, 1) @ earlier[mode]).reshape(p, len(white) * size)
+                cross *= earlier[m].reshape(B, p * most, factor.shape[1]) @ factor
+        mixed = (cross @ white).reshape(B, p, most, k)
+        seen = mixed.transpose(0, 1, 3, 2) @ earlier[mode]
+        return seen.reshape(B, p, k * size).transpose(0, 2, 1)
 
     def orthogonal(self, which, u):
         """Unit vectors (B, P) less their share in the earlier ones, at order 1.
