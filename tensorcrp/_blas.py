@@ -16,8 +16,9 @@ from scipy.linalg.blas import dgemm
 
 # Up to this many vectors are multiplied one by one with samples that are in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
-# What has fewer entries is not worth a call each.
-FEW, LARGE = 3, 2**12
+# What has fewer entries, a slice of all samples or one sample of a block, is not worth
+# a call each.
+FEW, LARGE, LARGE_SAMPLE = 3, 2**12, 2**9
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than noughts.
 WIDTH = 8
@@ -84,7 +85,7 @@ def contraction(vectors, left, size):
     callable
         (b, L, R) -> (b, at least K, L or R), of which the first K count.
     """
-    if len(vectors) <= FEW and size >= LARGE // WIDTH:
+    if len(vectors) <= FEW and size >= LARGE_SAMPLE:
         return partial(_one_by_one, vectors=vectors, left=left)
     return partial(_together, vectors=_padded(vectors), left=left)
 

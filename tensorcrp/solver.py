@@ -89,9 +89,9 @@ def solve(
     between : ndarray of shape (c, l_1, ..., l_N)
         Rows of the numerator.
     within : ndarray of shape (n, l_1, ..., l_N)
-        Rows of the denominator; not copied if in C order, never changed. Or rows that
-        are elsewhere: an object with ``nbytes`` and ``rows(A, h)``, which returns what
-        `_rows.Rows` is.
+        Rows of the denominator; never changed, and not copied if they come last in
+        memory, as in `ClassScatter`. Or rows that are elsewhere: an object with
+        ``nbytes`` and ``rows(A, h)``, which returns what `_rows.Rows` is.
     lambdas : sequence of A floats
         Ridges, which share every pass over the rows.
     rank : int or sequence of int

@@ -190,7 +190,7 @@ def test_some_samples_are_evenly_spaced(shape, most):
 def test_blocks_that_are_read_give_the_same_products(
     shape, dtype, rtol, rank, large, monkeypatch
 ):
-    monkeypatch.setattr(_blas, "LARGE", large)
+    monkeypatch.setattr(_blas, "LARGE_SAMPLE", large)
     X, factors = random_samples(shape).astype(dtype), random_factors(shape, rank)
     samples = Samples.of(X)
 

@@ -10,11 +10,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV
+from tensorcrp._samples import Samples
 from tensorcrp.bench._beside import gait, paper
 from tensorcrp.bench._measure import busy_cores, made, peak_bytes, seconds, with_threads
 from tensorcrp.bench._report import Row
 from tensorcrp.scatter import ClassScatter
 
+PATH = "path: 7 ridges in one run"
 REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -50,16 +52,26 @@ def video(args):
     v, w = np.ones(flat.shape[1], np.float32), np.ones(len(flat), np.float32)
     crp = TensorCRP(1, init="identity", tol=0)
     more, less = (_sweeps(crp, scatter, n) for n in (11, 1))
-    times = seconds(
-        {"read": lambda: (flat @ v, w @ flat), "11": more, "1": less}, repeats=5
-    )
-    sweep, read = (times["11"] - times["1"]) / 10, times["read"]
+    passes = [_pass(scatter.root, 2, left) for left in (True, False)]
+    read = {"read": lambda: (flat @ v, w @ flat)}
+    both = {"passes": lambda: [each() for each in passes]}
+    times = seconds(read | both | {"11": more, "1": less}, repeats=5)
+    sweep, alone = (times["11"] - times["1"]) / 10, times["passes"]
     case = f"video: {len(X):,} of 8x32x32x3 float32, k=2"
     note = "11 sweeps less 1 sweep, over 10"
+    read = times["read"]
     return [
         Row(case, "reading twice by matrix-vector products", read, 1.0),
+        Row(case, "the two passes of a sweep alone", alone, alone / read),
         Row(case, "one sweep", sweep, sweep / read, note=note).at_most(1.5),
     ]
+
+
+def _pass(rows, n_columns, left):
+    """A function that contracts rows (n, l_1, ..., l_N) with so many columns."""
+    samples, rng = Samples.of(rows), np.random.default_rng(0)
+    factors = [rng.standard_normal((size, n_columns)) for size in samples.shape]
+    return partial(samples.side_product, factors, left)
 
 
 def _sweeps(crp, scatter, n):
@@ -70,9 +82,25 @@ def _sweeps(crp, scatter, n):
 @with_threads
 def path(args):
     """Seven ridges in one run of the solver beside one fit."""
+    gait = made(args, 731, (32, 22, 10), 71)
     return [
         *_path_rows("paper's largest set", *made(args, 17_424, (32, 32), 10), 18),
-        *_path_rows("gait-like", *made(args, 731, (32, 22, 10), 71), 40),
+        *_path_rows("gait-like", *gait, 40),
+        *_pass_rows("gait-like", *gait),
+    ]
+
+
+def _pass_rows(name, X, y):
+    """What passes alone cost with the columns of one lane and of seven."""
+    root = ClassScatter.from_samples(X, y).root
+    passes = {K: [_pass(root, K, left) for left in (True, False)] for K in (2, 14)}
+    times = seconds(
+        {K: lambda both=both: [each() for each in both] for K, both in passes.items()},
+        repeats=15,
+    )
+    return [
+        Row(PATH, f"two passes, {K} columns, {name}", time, time / times[2])
+        for K, time in times.items()
     ]
 
 
@@ -87,10 +115,10 @@ def _path_rows(name, X, y, h):
         },
         repeats=2,
     )
-    case, ratio = "path: 7 ridges in one run", times["path"] / times["fit"]
+    ratio = times["path"] / times["fit"]
     return [
-        Row(case, f"one fit, {name}, h={h}", times["fit"], 1.0),
-        Row(case, f"7 ridges, {name}, h={h}", times["path"], ratio).at_most(2),
+        Row(PATH, f"one fit, {name}, h={h}", times["fit"], 1.0),
+        Row(PATH, f"7 ridges, {name}, h={h}", times["path"], ratio).at_most(2),
     ]
 
 
