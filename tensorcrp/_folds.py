@@ -12,7 +12,7 @@ entries are replaced by n coordinates each, once for all folds.
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
-from math import inf, prod
+from math import prod
 
 import numpy as np
 from sklearn.base import clone
@@ -27,8 +27,6 @@ from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try; its points are all combinations."""
-
     ranks: list
     regs: list
     sizes: list
@@ -38,20 +36,6 @@ class Grid:
         names = ("rank", "reg", "n_components")
         values = product(self.ranks, self.regs, self.sizes)
         return [dict(zip(names, point, strict=True)) for point in values]
-
-    def best(self, scores):
-        """Number of the point with the largest score (points,).
-
-        Of several, the one of largest rank, then strongest ridge, then fewest
-        components: the nearest to ridge LDA, which has no local maxima.
-        """
-
-        def place(i):
-            rank, reg, size = self.points()[i].values()
-            return inf if rank == "full" else rank, reg, -size
-
-        ties = np.flatnonzero(np.isclose(scores, np.max(scores), rtol=1e-12, atol=0))
-        return int(max(ties, key=place))
 
 
 @dataclass(frozen=True)

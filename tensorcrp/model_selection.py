@@ -79,10 +79,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     Attributes
     ----------
     best_params_ : dict
-        Chosen "rank", "reg" and "n_components": the best mean score. If several points
-        share it, the folds cannot tell them apart, and the one nearest to ridge LDA is
-        taken: of the largest rank, then the strongest ridge, then the fewest
-        components.
+        Chosen "rank", "reg" and "n_components": the best mean score, the first in the
+        order of the grids if several share it.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
@@ -213,7 +211,7 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=0)
         results["rank_test_score"] = 1 + (mean[:, None] < mean[None]).sum(axis=1)
         self.cv_results_, self.n_splits_ = results, len(scores)
-        self.best_index_ = grid.best(mean)
+        self.best_index_ = int(np.argmax(mean))
         self.best_score_ = float(mean[self.best_index_])
         self.best_params_ = points[self.best_index_]
 
