@@ -27,6 +27,8 @@ from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
 @dataclass(frozen=True)
 class Grid:
+    """Values to try; its points are all combinations."""
+
     ranks: list
     regs: list
     sizes: list
