@@ -36,9 +36,9 @@ def fold_rows(triangle, rows):
 def product_root(blocks):
     """Triangular root of the sum of ``A^T A`` over blocks A (n, P), or None.
 
-    A third of the work of folding rows in. Products round off what is small beside the
-    largest of them; None if so much that they cannot be factored, or if they leave the
-    range of numbers.
+    Half of the operations of folding rows in. Products round off what is small beside
+    the largest of them; None if so much that they cannot be factored, or if they leave
+    the range of numbers.
     """
     gram = None
     with np.errstate(over="ignore"):

@@ -103,7 +103,7 @@ class ClassScatter:
             The least ridge that will be added to the within-class scatter, as a share
             of the mean square of an entry: `reg` of `TensorCRP`. With more than P
             samples and a ridge beside which rounding is nothing (1e-10 of it), the
-            root is made from products of the samples, in a third of the time.
+            root is made from products of the samples, with half of the operations.
 
         Returns
         -------
