@@ -29,7 +29,7 @@ from tensorcrp._centred import (
     as_column,
     triangle,
 )
-from tensorcrp._samples import empty_samples
+from tensorcrp._samples import empty_samples, samples_last
 from tensorcrp._sketch import shrink_rows
 from tensorcrp._sources import as_source, blocks
 from tensorcrp._threads import bounded_threads
@@ -183,7 +183,7 @@ class ClassScatter:
         deviations = self.means - (share * self.means).sum(axis=0)
         if weighting == "samples":
             deviations = deviations * np.sqrt(as_column(self.counts, self.means.ndim))
-        return deviations
+        return np.moveaxis(samples_last(deviations), -1, 0)  # the solver's order
 
     def merge(self, other):
         """Statistics of both batches together, exact to rounding.

@@ -97,7 +97,8 @@ def test_a_class_of_one_sample_has_no_row(make_samples):
 def test_root_has_the_memory_order_of_the_solver(make_samples, n):
     scatter = ClassScatter.from_samples(*make_samples((2, 3, 2), n))
     for each in (scatter, scatter.merge(scatter)):
-        assert np.shares_memory(Samples.of(each.root).tensor, each.root)
+        for rows in (each.root, each.between("classes"), each.between("samples")):
+            assert np.shares_memory(Samples.of(rows).tensor, rows)
 
 
 @pytest.mark.parametrize("n", [25, 200])
