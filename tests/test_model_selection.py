@@ -41,12 +41,17 @@ class SignSensitive(ClassifierMixin, BaseEstimator):
         return self.classes_[(X > 0).sum(axis=1) % len(self.classes_)]
 
 
-@pytest.mark.parametrize("shape", [(5, 4), (3, 4, 2), (9, 8), (5, 4, 6)], ids=str)
-@pytest.mark.parametrize("scale", ["relative", "absolute"])
 @pytest.mark.parametrize(
-    "judge",
-    [KNeighborsClassifier(1), LogisticRegression(), SignSensitive()],
-    ids=["1-NN", "logistic", "signs"],
+    "shape, scale, judge",
+    [
+        ((5, 4), "relative", KNeighborsClassifier(1)),
+        ((3, 4, 2), "relative", LogisticRegression()),
+        # More entries than samples: at full rank other coordinates.
+        ((9, 8), "relative", KNeighborsClassifier(1)),
+        ((9, 8), "absolute", LogisticRegression()),
+        ((5, 4, 6), "relative", SignSensitive()),
+    ],
+    ids=str,
 )
 def test_agrees_with_a_plain_grid_search(shape, scale, judge):
     X, y = samples(shape)
