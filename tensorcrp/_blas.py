@@ -1,23 +1,23 @@
 """Products of many samples with few vectors, in the form in which BLAS is fastest.
 
-In: samples ``(L, R, n)``, or blocks ``(b, L, R)`` that are read one after the
-other, and vectors ``(K, R)`` or ``(K, L)``, K from one to a few dozen.
-Out: the products ``(K, L, n)`` or ``(K, R, n)``; of blocks ``(b, K, L)`` or
-``(b, K, R)``.
+In: an array ``(L, M, T)`` whose rows are long, T some or all entries of all samples, or
+blocks ``(b, L, R)`` of samples that are read one after the other, and vectors ``(K, M)``
+or ``(K, R)`` or ``(K, L)``, K from one to a few dozen.
+Out: the products ``(K, L, T)``; of blocks ``(b, K, L)`` or ``(b, K, R)``.
 
 Matrix products copy the samples into an order of their own first, which takes longer
 than to multiply them with a few vectors.
 """
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
 # Up to this many vectors are multiplied one by one with samples that are in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
-# What has fewer entries, a slice of all samples or one sample of a block, is not worth
-# a call each.
+# What has fewer entries, M x T or one sample of a block, is not worth a call each.
 FEW, LARGE, LARGE_SAMPLE = 3, 2**12, 2**9
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than noughts.
@@ -25,34 +25,22 @@ WIDTH = 8
 CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
 
 
-def contract_right(X, vectors):
-    """``sum_r X[l, r, i] V[k, r]``: samples (L, R, n), vectors (K, R) -> (K, L, n)."""
-    L, R, n = X.shape
-    if len(vectors) > FEW or R * n < LARGE:
+def contract(X, vectors):
+    """``sum_m X[l, m, t] V[k, m]``: an array (L, M, T), vectors (K, M) -> (K, L, T)."""
+    L, M, T = X.shape
+    if len(vectors) > FEW or M * T < LARGE:
         padded = _padded(vectors)
-        out = np.empty((len(padded), L, n), X.dtype)
+        out = np.empty((len(padded), L, T), X.dtype)
         np.matmul(padded, X, out=out.transpose(1, 0, 2))
         return out[: len(vectors)]
-    out = np.empty((len(vectors), L, n), X.dtype)
-    for i, rows in enumerate(X):
-        for vector, result in zip(vectors, out, strict=True):
-            np.matmul(vector, rows, out=result[i])
+    out = np.empty((len(vectors), L, T), X.dtype)
+    width = max(LARGE, CACHE // (M * X.itemsize))
+    height = max(1, CACHE // (M * T * X.itemsize))
+    for first, start in product(range(0, L, height), range(0, T, width)):
+        part = slice(first, first + height), slice(None), slice(start, start + width)
+        results = out.swapaxes(0, 1)[part][:, :, None]
+        np.matmul(vectors[:, None], X[part][:, None], out=results)
     return out
-
-
-def contract_left(X, vectors):
-    """``sum_l X[l, r, i] V[k, l]``: samples (L, R, n), vectors (K, L) -> (K, R, n)."""
-    L, R, n = X.shape
-    rows = X.reshape(L, -1)
-    if len(vectors) > FEW or R * n < LARGE:
-        return (_padded(vectors) @ rows)[: len(vectors)].reshape(-1, R, n)
-    out = np.empty((len(vectors), R * n), X.dtype)
-    step = max(LARGE, CACHE // (L * X.itemsize))
-    for start in range(0, R * n, step):
-        part = slice(start, start + step)
-        for vector, result in zip(vectors, out, strict=True):
-            np.matmul(vector, rows[:, part], out=result[part])
-    return out.reshape(-1, R, n)
 
 
 def weighted_sums(weights, entries):

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg.lapack import dsfrk
 
 from tensorcrp._algebra import khatri_rao_of, split_modes
-from tensorcrp._blas import contract_left, contract_right, contraction, weighted_sums
+from tensorcrp._blas import contract, contraction, weighted_sums
 
 
 def samples_last(X):
@@ -98,7 +98,8 @@ class Samples:
         vectors = np.ascontiguousarray(gone.T, dtype)  # or the data were converted
         kept = self.shape[:s] if left else self.shape[s:]
         if self.in_memory:
-            product = (contract_right if left else contract_left)(self.tensor, vectors)
+            rows = self.tensor if left else self.tensor.reshape(1, len(self.tensor), -1)
+            product = contract(rows, vectors)
         else:
             product = self._read_product(vectors, left, prod(kept))
         return product.reshape(-1, *kept, len(self))
