@@ -59,8 +59,12 @@ def whitening(factors, mode):
     At order 2, K is V of the paper's ``D^v = (V^T V) kron I``. The Gram matrix itself
     would square the condition of columns that nearly cancel.
     """
-    _, s, Et = np.linalg.svd(_khatri_rao_root(factors, mode), full_matrices=False)
-    E, s = Et[..., ::-1, :].swapaxes(-1, -2), s[..., None, ::-1]
+    root = _khatri_rao_root(factors, mode)
+    if root.shape[-1] == 1:
+        E, s = np.ones_like(root), root
+    else:
+        _, s, Et = np.linalg.svd(root, full_matrices=False)
+        E, s = Et[..., ::-1, :].swapaxes(-1, -2), s[..., None, ::-1]
     keep = s > NULL * np.maximum(s[..., -1:], 1e-100)  # columns that underflow are null
     s = np.where(keep, s, 1.0)
     return np.where(keep, E / s, 0.0), np.where(keep, E * s, 0.0)
@@ -77,7 +81,9 @@ def _khatri_rao_root(factors, mode):
         pair = [np.linalg.qr(each, mode="r") for each in (root, factor)]
         root = _stacked_khatri_rao(pair, factors)
     *lead, rows, k = root.shape
-    return np.concatenate([root, np.zeros((*lead, max(0, k - rows), k))], axis=-2)
+    if rows >= k:
+        return root
+    return np.concatenate([root, np.zeros((*lead, k - rows, k))], axis=-2)
 
 
 def unit_columns(factor):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from tensorcrp._algebra import unit_columns, whitening
@@ -227,10 +228,11 @@ def _direction(D, gram, lam):
     # A ridge below rounding cannot be factored.
     diagonal = np.einsum("ii->i", gram)  # a view
     diagonal += max(lam, 4 * EPS * diagonal.sum())
-    L, info = dpotrf(gram, lower=1)
+    # Transposed, arrays in C order have LAPACK's order of columns and are not copied.
+    L, info = dpotrf(gram.T, lower=1, clean=0, overwrite_a=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(gram)} is not positive")
-    M, _ = dtrtrs(L, D, lower=1)
+    M = dtrsm(1.0, L, D.T, side=1, lower=1, trans_a=1).T
     few = M.shape[1] < M.shape[0]
     a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
     u, _ = dtrtrs(L, a, lower=1, trans=1)

@@ -1,8 +1,8 @@
 """Products of many samples with few vectors, in the form in which BLAS is fastest.
 
 In: an array ``(L, M, T)`` whose rows are long, T some or all entries of all samples, or
-blocks ``(b, L, R)`` of samples that are read one after the other, and vectors ``(K, M)``
-or ``(K, R)`` or ``(K, L)``, K from one to a few dozen.
+blocks ``(b, L, R)`` of samples that are read one after the other, and K vectors of
+length M, L or R, K from one to a few dozen.
 Out: the products ``(K, L, T)``; of blocks ``(b, K, L)`` or ``(b, K, R)``.
 
 Matrix products copy the samples into an order of their own first, which takes longer

@@ -24,6 +24,8 @@ from tensorcrp._memory import memory_limit
 from tensorcrp._sources import Source, map_samples
 from tensorcrp._threads import SMALL_PASSES, bounded_threads
 
+TIE = 1e-12  # means of the same scores in another order differ by rounding
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -38,6 +40,21 @@ class Grid:
         names = ("rank", "reg", "n_components")
         values = product(self.ranks, self.regs, self.sizes)
         return [dict(zip(names, point, strict=True)) for point in values]
+
+    def best(self, scores):
+        """Index of the best of the points' mean scores.
+
+        Few samples make many points share it. Among these, one whose next smaller and
+        next larger ridge do well too is less likely to be there by chance than a lone
+        one: the mean of the three decides, then the order of the points.
+        """
+        order = np.argsort(self.regs, kind="stable")
+        table = np.reshape(scores, (len(self.ranks), len(order), len(self.sizes)))
+        table = table[:, order]
+        edges = np.pad(table, ((0, 0), (1, 1), (0, 0)), constant_values=np.nan)
+        around = np.nanmean([edges[:, :-2], table, edges[:, 2:]], axis=0)
+        around = around[:, np.argsort(order)].ravel()
+        return int(np.argmax(np.where(scores >= scores.max() - TIE, around, -np.inf)))
 
 
 @dataclass(frozen=True)

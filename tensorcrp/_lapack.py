@@ -69,7 +69,8 @@ def packed_diagonal(n):
 def top_eigenvector(matrix):
     """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
     size = len(matrix)
-    _, vectors, _, _, info = dsyevr(matrix, range="I", il=size, iu=size)
+    # The transpose is the same matrix, in LAPACK's order of columns.
+    _, vectors, _, _, info = dsyevr(matrix.T, range="I", il=size, iu=size)
     if info or not np.isfinite(vectors[0, 0]):
         raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
     return vectors[:, 0]

@@ -29,7 +29,7 @@ from tensorcrp._estimator import (
     check_shape,
     check_tensor,
 )
-from tensorcrp._folds import Grid, score_fold, views_of
+from tensorcrp._folds import TIE, Grid, score_fold, views_of
 from tensorcrp._progress import progress
 from tensorcrp._sources import Source, map_samples
 from tensorcrp.crp import TensorCRP
@@ -79,8 +79,9 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     Attributes
     ----------
     best_params_ : dict
-        Chosen "rank", "reg" and "n_components": the best mean score, the first in the
-        order of the grids if several share it.
+        Chosen "rank", "reg" and "n_components": the best mean score. If several points
+        share it, the one that scores best together with the next smaller and the next
+        larger ridge, and after that the first in the order of the grids.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
@@ -209,9 +210,10 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         for i, fold in enumerate(scores):
             results[f"split{i}_test_score"] = fold
         results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=0)
-        results["rank_test_score"] = 1 + (mean[:, None] < mean[None]).sum(axis=1)
+        better = mean[:, None] < mean[None] - TIE
+        results["rank_test_score"] = 1 + better.sum(axis=1)
         self.cv_results_, self.n_splits_ = results, len(scores)
-        self.best_index_ = int(np.argmax(mean))
+        self.best_index_ = grid.best(mean)
         self.best_score_ = float(mean[self.best_index_])
         self.best_params_ = points[self.best_index_]
 

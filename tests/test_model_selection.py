@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 import tensorcrp.crp
 import tensorcrp.model_selection as module
 from tensorcrp import TensorCRP, TensorCRPCV
+from tensorcrp._folds import Grid
 
 GRID = {"ranks": (1, 2, "full"), "regs": (0.03, 1.0), "n_components": (2, 4)}
 
@@ -78,14 +79,45 @@ def test_agrees_with_a_plain_grid_search(shape, scale, judge):
     ):
         assert_allclose(score, expected[tuple(point.values())], atol=1e-12)
     assert_allclose(ours.best_score_, plain.best_score_, atol=1e-12)
+    chosen = expected[tuple(ours.best_params_.values())]  # the same one, or a tie
+    assert_allclose(chosen, plain.best_score_, atol=1e-12)
 
 
-def test_best_is_the_first_of_the_largest_means():
+def test_if_all_points_are_alike_the_first_is_taken():
     X, y = samples(noise=0.01)  # everything is right everywhere: all points tie
     search = TensorCRPCV(cv=3, **GRID).fit(X, y)
     assert search.best_score_ == 1.0
     assert search.best_params_ == {"rank": 1, "reg": 0.03, "n_components": 2}
     assert set(search.cv_results_["rank_test_score"]) == {1}
+
+
+@pytest.mark.parametrize(
+    "regs", [[0.1, 0.3, 1.0, 3.0, 10.0], [10.0, 0.3, 3.0, 0.1, 1.0]]
+)
+def test_of_tied_points_the_one_with_the_best_neighbours_is_taken(regs):
+    # By rank, size and rising ridge; 0.9 stands alone, then among 0.8 and 0.7.
+    rising = {
+        (1, 2): [0.5, 0.9, 0.5, 0.6, 0.6],
+        (1, 4): [0.0, 0.0, 0.0, 0.0, 0.0],
+        (2, 2): [0.8, 0.8, 0.8, 0.8, 0.8],
+        (2, 4): [0.1, 0.8, 0.9, 0.7, 0.1],
+    }
+    grid = Grid([1, 2], regs, [2, 4])
+
+    def chosen():
+        scores = [
+            rising[p["rank"], p["n_components"]][sorted(regs).index(p["reg"])]
+            for p in grid.points()
+        ]
+        return grid.points()[grid.best(np.array(scores))]
+
+    assert chosen() == {"rank": 2, "reg": 1.0, "n_components": 4}
+    rising[2, 4][2] = 0.9 - 1e-15  # rounding does not untie them
+    assert chosen() == {"rank": 2, "reg": 1.0, "n_components": 4}
+    rising[1, 2][4] = 0.95  # at the edge one neighbour counts
+    assert chosen() == {"rank": 1, "reg": 10.0, "n_components": 2}
+    rising[2, 2][0] = 0.95  # 0.8 beside it, not 0.6
+    assert chosen() == {"rank": 2, "reg": 0.1, "n_components": 2}
 
 
 def test_refit_is_a_fit_of_the_best_on_all_samples():
