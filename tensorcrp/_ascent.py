@@ -13,13 +13,14 @@ from itertools import groupby
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from tensorcrp._algebra import unit_columns, whitening
 from tensorcrp._lapack import top_eigenvector
 from tensorcrp._rows import View
 
 EPS = np.finfo(float).eps
+LOST = 1e-10  # share of a ridge that rounding may take
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,11 @@ class Ascent:
             U = factors[mode] * self.weights[active][:, None] @ back
             u = U.transpose(0, 2, 1).reshape(len(U), -1)
             self.begun[active] = _ratio(blocks, u, lambdas * (u**2).sum(axis=1))
-        u = ridge_lda(blocks[0].Z, blocks[1].gram(), lambdas)
+        D, within = blocks[0].Z, blocks[1]
+        if within.is_long:
+            u = ridge_lda_of_rows(D, within.Z, lambdas)
+        else:
+            u = ridge_lda(D, within.gram(), lambdas)
         self._keep(active, mode, u, white, blocks, u)
 
     def _keep(self, active, mode, u, white, blocks, coordinates):
@@ -210,7 +215,17 @@ def ridge_lda(D, grams, lambdas):
     ndarray of shape (B, d)
     """
     lanes = zip(D, grams, lambdas, strict=True)
-    u = np.stack([_direction(*lane) for lane in lanes])
+    return _units(np.stack([_direction(*lane) for lane in lanes]))
+
+
+def ridge_lda_of_rows(D, Z, lambdas):
+    """The same for ``G = Z Z^T`` of few rows, Z (B, d, n) with n < d."""
+    lanes = zip(D, Z, lambdas, strict=True)
+    return _units(np.stack([_direction_of_rows(*lane) for lane in lanes]))
+
+
+def _units(u):
+    """Blocks (B, d) scaled to norm one."""
     norms = np.linalg.norm(u, axis=1, keepdims=True)
     # Nothing left to separate: any direction is as good, but a white coordinate may be
     # null. The last never is; it is also what LAPACK takes if D D^T underflows.
@@ -237,3 +252,21 @@ def _direction(D, gram, lam):
     a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
     u, _ = dtrtrs(L, a, lower=1, trans=1)
     return u
+
+
+def _direction_of_rows(D, Z, lam):
+    """The same from rows, by n x n matrices: a long mode and few samples.
+
+    ``lambda N^{-1} D = D - Z F`` with ``F = (Z^T Z + lambda I)^{-1} Z^T D``; its top
+    right singular vector in the metric of N is that of ``K = D^T D - D^T Z F``.
+    """
+    gram, cross = Z.T @ Z, Z.T @ D
+    diagonal = np.einsum("ii->i", gram)  # a view
+    if EPS * diagonal.sum() > LOST * lam:  # of the differences rounding would be left
+        return _direction(D, Z @ Z.T, lam)
+    diagonal += lam
+    _, F, info = dposv(gram.T, cross, lower=1, overwrite_a=1)
+    if info:
+        raise np.linalg.LinAlgError(f"a scatter of {len(gram)} rows is not positive")
+    a = top_eigenvector(D.T @ D - cross.T @ F)
+    return D @ a - Z @ (F @ a)

@@ -129,6 +129,11 @@ class Block:
 
     Z: np.ndarray
 
+    @property
+    def is_long(self):
+        """Whether a block has more entries than there are rows."""
+        return self.Z.shape[1] > self.Z.shape[2]
+
     def gram(self):
         """``Z Z^T`` of every lane: (B, d, d)."""
         return np.stack([Z @ Z.T for Z in self.Z])

@@ -7,10 +7,17 @@ from scipy.linalg import eigh
 
 from tensorcrp import _ascent, _starts
 from tensorcrp._algebra import cp_dense
-from tensorcrp._ascent import EPS, Ascent, Problem, climb, ridge_lda
+from tensorcrp._ascent import (
+    EPS,
+    Ascent,
+    Problem,
+    climb,
+    ridge_lda,
+    ridge_lda_of_rows,
+)
 from tensorcrp._rows import Block, as_rows
 from tensorcrp._starts import identity_start, ridge_directions
-from tensorcrp.solver import _best_lane, _Found
+from tensorcrp.solver import _best_lane, _Found, solve
 
 SHAPE, RANK = (4, 3, 2), 2
 
@@ -54,6 +61,45 @@ def test_ridge_lda_is_the_top_generalised_eigenvector(rng, d, c):
     assert_allclose(np.linalg.norm(u, axis=1), 1)
     for lane, lam in enumerate(lambdas):
         assert_parallel(u[lane], best(D[lane].T, A[lane], lam))
+
+
+@pytest.mark.parametrize(("d", "n", "c"), [(9, 4, 2), (6, 5, 5), (7, 1, 3), (30, 8, 1)])
+def test_from_few_rows_it_is_the_same(rng, d, n, c):
+    D, Z = rng.standard_normal((4, d, c)), rng.standard_normal((4, d, n))
+    Z[:, 0] = 0.0  # of a null white coordinate
+    D[:, 0] = 0.0
+    lambdas = np.array([1e-9, 1e-3, 0.3, 100.0])  # the first is too small for rows
+    u = ridge_lda_of_rows(D, Z, lambdas)
+    assert_allclose(np.linalg.norm(u, axis=1), 1)
+    for lane, lam in enumerate(lambdas):
+        assert_parallel(u[lane], best(D[lane].T, Z[lane].T, lam))
+    # Rows that depend on each other, none at all, and nothing to separate.
+    Z[0, :, -1], Z[1], D[3] = Z[0, :, 0], 0.0, 0.0
+    u = ridge_lda_of_rows(D, Z, lambdas)
+    for lane in range(3):
+        assert_parallel(u[lane], best(D[lane].T, Z[lane].T, lambdas[lane]))
+    assert_array_equal(u[3], np.eye(d)[-1])
+
+
+def test_rows_decide_how_a_block_is_solved(rng, monkeypatch):
+    """Eleven rows and a mode of thirty: the same ascent by both ways."""
+    rows = [rng.standard_normal((n, 30, 3)) for n in (3, 11)]
+    ways = []
+
+    def watched(name):
+        way = getattr(_ascent, name)
+        monkeypatch.setattr(_ascent, name, lambda *a: ways.append(name) or way(*a))
+
+    watched("ridge_lda")
+    watched("ridge_lda_of_rows")
+    (short,) = solve(*rows, [0.5], rank=2, n_components=4)
+    assert set(ways) == {"ridge_lda", "ridge_lda_of_rows"}  # modes of 60 and 6 entries
+    ways.clear()
+    monkeypatch.setattr(Block, "is_long", False)
+    (plain,) = solve(*rows, [0.5], rank=2, n_components=4)
+    assert set(ways) == {"ridge_lda"}
+    for one, other in zip(short.objective, plain.objective, strict=True):
+        assert_allclose(one, other, rtol=1e-8)
 
 
 def test_a_ridge_below_rounding_is_lifted_to_rounding(rng):

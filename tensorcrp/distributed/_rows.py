@@ -157,6 +157,7 @@ class DaskBlock:
 
     grams: np.ndarray
     view: View
+    is_long = False  # the rows are elsewhere, however few
 
     def gram(self):
         """``Z Z^T`` of every lane: (B, d, d)."""
