@@ -144,7 +144,7 @@ def cv(args):
         Row(case, name, time, time / times["one fit"]) for name, time in times.items()
     )
     spread = replace(spread, note=f"folds on {os.cpu_count()} cores; one fit has one")
-    return [one, search.at_most(20), spread, plain]
+    return [one, search.at_most(20), spread.at_most(20), plain]
 
 
 @with_threads
