@@ -1,14 +1,14 @@
 """TensorCRPCV beside ridge LDA whose ridge is chosen by the same folds, on real data.
 
-    TENSORCRP_DATA=... python tests/measure_selection.py [NAME ...]
+    TENSORCRP_DATA=... python tests/measure_selection.py [--repeats 5] [NAME ...]
 
-Five training samples per class, five random splits, at most 1,500 test samples; 1-NN on
-the features. Everything is chosen on the training samples. Ridge LDA is TensorCRPCV
-with ``ranks=("full",)``: the same ridges, numbers of components and folds. The standard
-error is that of the mean difference over the splits. Not a test.
+Five training samples per class, as many random splits as asked for, at most 1,500 test
+samples; 1-NN on the features. Everything is chosen on the training samples. Ridge LDA
+is TensorCRPCV with ``ranks=("full",)``: the same ridges, numbers of components and
+folds. The standard error is that of the mean difference over the splits. Not a test.
 """
 
-import sys
+import argparse
 import warnings
 
 import numpy as np
@@ -35,7 +35,7 @@ def accuracy(model, X, y, train, test):
     return np.mean(y[train][nearest] == y[test])
 
 
-def study(name, repeats=5, per_class=5):
+def study(name, repeats, per_class=5):
     """Accuracies (method, repeat) in per cent."""
     X, y, groups = load(name)
     X = X.astype(float)
@@ -45,7 +45,7 @@ def study(name, repeats=5, per_class=5):
     )
 
 
-def main(names):
+def main(names, repeats):
     """Print a line per set and the mean over all sets."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     print("| set | " + " | ".join(METHODS) + " | difference | standard error | |")
@@ -53,7 +53,7 @@ def main(names):
     means = []
     with threadpool_limits(1):
         for name in names or NAMES:
-            scores = study(name)
+            scores = study(name, repeats)
             gap = scores[0] - scores[1]
             error = gap.std(ddof=1) / np.sqrt(len(gap))
             within = "ahead or within one" if gap.mean() >= -error else "behind"
@@ -70,4 +70,7 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--repeats", type=int, default=5)
+    main(**vars(parser.parse_args()))
