@@ -16,11 +16,10 @@ from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtrs
 
 from tensorcrp._algebra import unit_columns, whitening
-from tensorcrp._lapack import top_eigenvector
+from tensorcrp._lapack import LOST, top_eigenvector
 from tensorcrp._rows import View
 
 EPS = np.finfo(float).eps
-LOST = 1e-10  # share of a ridge that rounding may take
 
 
 @dataclass(frozen=True)
@@ -257,8 +256,9 @@ def _direction(D, gram, lam):
 def _direction_of_rows(D, Z, lam):
     """The same from rows, by n x n matrices: a long mode and few samples.
 
-    ``lambda N^{-1} D = D - Z F`` with ``F = (Z^T Z + lambda I)^{-1} Z^T D``; its top
-    right singular vector in the metric of N is that of ``K = D^T D - D^T Z F``.
+    ``u = lambda N^{-1} D a`` with ``lambda N^{-1} D = D - Z F`` and
+    ``F = (Z^T Z + lambda I)^{-1} Z^T D``; a is the top eigenvector of
+    ``lambda D^T N^{-1} D = D^T D - D^T Z F``.
     """
     gram, cross = Z.T @ Z, Z.T @ D
     diagonal = np.einsum("ii->i", gram)  # a view

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp._algebra import working_dtype
-from tensorcrp._lapack import fold_rows, product_root
+from tensorcrp._lapack import LOST, fold_rows, product_root
 from tensorcrp._rows import Rows
 from tensorcrp._samples import Samples, empty_samples
 from tensorcrp._sources import Source, check_finite
@@ -24,7 +24,6 @@ LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
 LOOK_BYTES = 2**24  # of a source that are looked at together, where they are not copied
 ROWS = 1024  # folded into a triangle at a time, at least
-LOST = 1e-10  # share of a ridge that rounding may take
 
 
 @dataclass(frozen=True)

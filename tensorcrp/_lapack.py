@@ -9,6 +9,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dsyevr, dtpqrt
 
+LOST = 1e-10  # share of a ridge that the rounding of products may take
+
 
 def fold_rows(triangle, rows):
     """Triangular root of ``R^T R + A^T A``, without forming either product.
