@@ -50,33 +50,32 @@ def video(args):
     scatter = ClassScatter.from_samples(X, y)
     flat = scatter.root.reshape(len(scatter.root), -1)
     v, w = np.ones(flat.shape[1], np.float32), np.ones(len(flat), np.float32)
-    crp = TensorCRP(1, init="identity", tol=0)
-    more, less = (_sweeps(crp, scatter, n) for n in (11, 1))
-    passes = [_pass(scatter.root, 2, left) for left in (True, False)]
-    read = {"read": lambda: (flat @ v, w @ flat)}
-    both = {"passes": lambda: [each() for each in passes]}
-    times = seconds(read | both | {"11": more, "1": less}, repeats=5)
-    sweep, alone = (times["11"] - times["1"]) / 10, times["passes"]
-    case = f"video: {len(X):,} of 8x32x32x3 float32, k=2"
-    note = "11 sweeps less 1 sweep, over 10"
-    read = times["read"]
-    return [
-        Row(case, "reading twice by matrix-vector products", read, 1.0),
-        Row(case, "the two passes of a sweep alone", alone, alone / read),
-        Row(case, "one sweep", sweep, sweep / read, note=note).at_most(1.5),
-    ]
+    work = {"read": lambda: (flat @ v, w @ flat)}
+    for k in (2, 1):
+        work[f"passes, k={k}"] = partial(_passes, scatter.root, k)
+        for n in (11, 1):
+            crp = TensorCRP(1, rank=k, init="identity", tol=0, max_iter=n)
+            work[f"{n} sweeps, k={k}"] = partial(crp.fit_scatter, scatter)
+    times = seconds(work, repeats=5)
+    case = f"video: {len(X):,} of 8x32x32x3 float32"
+    rows = [Row(case, "reading twice by matrix-vector products", times["read"], 1.0)]
+    for k in (2, 1):
+        alone = times[f"passes, k={k}"]
+        sweep = (times[f"11 sweeps, k={k}"] - times[f"1 sweeps, k={k}"]) / 10
+        both = (alone, alone / times["read"]), (sweep, sweep / times["read"])
+        note = "11 sweeps less 1 sweep, over 10"
+        rows += [
+            Row(case, f"the two passes of a sweep alone, k={k}", *both[0]),
+            Row(case, f"one sweep, k={k}", *both[1], note=note).at_most(1.5),
+        ]
+    return rows
 
 
-def _pass(rows, n_columns, left):
-    """A function that contracts rows (n, l_1, ..., l_N) with so many columns."""
+def _passes(rows, n_columns):
+    """Both passes of a sweep over rows (n, l_1, ..., l_N), with so many columns."""
     samples, rng = Samples.of(rows), np.random.default_rng(0)
     factors = [rng.standard_normal((size, n_columns)) for size in samples.shape]
-    return partial(samples.side_product, factors, left)
-
-
-def _sweeps(crp, scatter, n):
-    model = crp.__class__(**{**crp.get_params(), "max_iter": n})
-    return lambda: model.fit_scatter(scatter)
+    return [samples.side_product(factors, left) for left in (True, False)]
 
 
 @with_threads
@@ -93,11 +92,7 @@ def path(args):
 def _pass_rows(name, X, y):
     """What passes alone cost with the columns of one lane and of seven."""
     root = ClassScatter.from_samples(X, y).root
-    passes = {K: [_pass(root, K, left) for left in (True, False)] for K in (2, 14)}
-    times = seconds(
-        {K: lambda both=both: [each() for each in both] for K, both in passes.items()},
-        repeats=15,
-    )
+    times = seconds({K: partial(_passes, root, K) for K in (2, 14)}, repeats=15)
     return [
         Row(PATH, f"two passes, {K} columns, {name}", time, time / times[2])
         for K, time in times.items()
