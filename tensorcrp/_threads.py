@@ -1,4 +1,4 @@
-"""Threads of BLAS and OpenMP: one for small data, the caller's number for large.
+"""Threads of BLAS and OpenMP: one for small products, the caller's number for large.
 
 Small products make BLAS threads wait for each other, for far longer than the work takes
 when other processes keep the cores busy.
@@ -15,7 +15,8 @@ from threading import Lock
 from threadpoolctl import ThreadpoolController  # a dependency of scikit-learn
 
 # Bytes of data below which one thread is faster: in one large decomposition, and in
-# many passes over the data with small systems between them.
+# the statistics, fits and scores of a search. The solver itself always has one thread:
+# its passes are products with a few megabytes each, bound by memory.
 SMALL, SMALL_PASSES = 2**25, 2**28
 
 

@@ -28,7 +28,7 @@ from tensorcrp._estimator import (
 )
 from tensorcrp._fitting import ScatterFit
 from tensorcrp._notebook import with_summary
-from tensorcrp._threads import SMALL_PASSES, bounded_threads
+from tensorcrp._threads import bounded_threads
 from tensorcrp.solver import INITS, solve
 
 
@@ -196,7 +196,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
-        with bounded_threads(scatter.root.nbytes, SMALL_PASSES):
+        with bounded_threads(0):
             ((result, lam),) = self._path(scatter, [self.reg])
             classes, error = scatter.classes, relative_error(scatter)
             del scatter  # the working copy makes room for the projections

@@ -28,7 +28,7 @@ from tensorcrp._algebra import cp_sum, cp_truncate
 from tensorcrp._ascent import Ascent, Problem, climb
 from tensorcrp._rows import as_rows
 from tensorcrp._starts import STARTS, ridge_directions
-from tensorcrp._threads import SMALL_PASSES, bounded_threads
+from tensorcrp._threads import bounded_threads
 
 INITS = ("lda", *STARTS)
 # Least ridge of a start, in mean squares of the rows: rounding is divided by it.
@@ -145,7 +145,7 @@ def solve(
     problem = Problem(*rows, modes)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
         ranks, init, n_init = [1] * len(ranks), "identity", 1
-    with bounded_threads(within.nbytes, SMALL_PASSES):
+    with bounded_threads(0):  # products are small, however large the data are
         found = _Found(
             problem.shape, every, n_components, np.repeat(ranks, len(lambdas))
         )

@@ -5,9 +5,11 @@ import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp._algebra import cp_normalize, cp_truncate
+from tensorcrp._rows import as_rows
 from tensorcrp._starts import identity_start, random_start
 from tensorcrp.solver import solve
 
@@ -523,3 +525,29 @@ def test_ranks_in_lockstep_are_what_each_is_alone(shape, n, how):
         assert [f.shape for f in mine.factors] == [f.shape for f in expected.factors]
         dense = [cp_normalize(each.factors)[1] for each in (mine, expected)]
         assert_allclose(*dense, atol=1e-6)
+
+
+class Large:
+    """Rows that say that they are a terabyte."""
+
+    nbytes = 2**40
+
+    def __init__(self, array):
+        self.array = array
+
+    def rows(self, n_lambdas, n_components):
+        return as_rows(self.array, n_lambdas, n_components)
+
+
+def test_blas_has_one_thread_however_large_the_data_are(make_samples):
+    # Two made 786 MB of clips slower when idle, and five times slower beside others.
+    between, within = rows_of(*make_samples((4, 3, 2), 30, n_classes=3))
+    seen = []
+
+    def look(p, objective, n_iter):
+        libraries = [d for d in threadpool_info() if d["user_api"] == "blas"]
+        seen.extend(library["num_threads"] for library in libraries)
+
+    with threadpool_limits(2, user_api="blas"):
+        solve(between, Large(within), [1.0], rank=2, n_components=2, callback=look)
+    assert seen and set(seen) == {1}

@@ -193,9 +193,11 @@ def busy(args):
     """A fit while other processes keep all cores busy, BLAS threads as they come."""
     X, y = made(args, 5000, (32, 32), 10)
     Z, z = made(args, 731, (32, 22, 10), 71)
+    clips, labels = made(args, 4000, (8, 32, 32, 3), 10, np.float32)  # 393 MB
     fits = {
         "5,000 of 32x32": partial(TensorCRP().fit, X, y),
         "731 of 32x22x10, h=40": partial(TensorCRP(40).fit, Z, z),
+        "4,000 of 8x32x32x3 float32, h=9": partial(TensorCRP(9).fit, clips, labels),
     }
     idle = seconds(fits)
     with busy_cores():
