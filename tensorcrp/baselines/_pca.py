@@ -31,7 +31,7 @@ class _Unlabelled(ScatterFit, TuckerTransformer):
         form = Form(scatter.root)
         if len(between) > 1:
             form = Sum((form, Form(between)))
-        with bounded_threads(scatter.root.nbytes):
+        with bounded_threads(0):  # products are small, however large the data are
             result = self._modes(form)
         self.factors_ = result.factors
         self.mean_ = np.average(scatter.means, axis=0, weights=scatter.counts)

@@ -102,7 +102,7 @@ class TuckerDiscriminant(ScatterFit, TuckerTransformer):
         check_within(scatter)
         sizes = discriminant_sizes(self, scatter.classes)
         forms = Form(scatter.between("samples")), Form(scatter.root)
-        with bounded_threads(scatter.root.nbytes):
+        with bounded_threads(0):  # products are small, however large the data are
             result = self._modes(*forms, sizes)
         self.factors_, self.objective_ = result.factors, result.objective
         self.classes_ = scatter.classes

@@ -89,7 +89,7 @@ class UMLDA(VectorTransformer):
     def _solve_scatter(self, scatter):
         check_within(scatter)
         h = self._n_components(scatter.classes)
-        with bounded_threads(scatter.root.nbytes):
+        with bounded_threads(0):  # products are small, however large the data are
             found = _Uncorrelated(scatter.between("samples"), scatter.root, self.reg)
             for _ in range(h):
                 found.add(self.max_iter)
