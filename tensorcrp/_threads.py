@@ -15,8 +15,8 @@ from threading import Lock
 from threadpoolctl import ThreadpoolController  # a dependency of scikit-learn
 
 # Bytes of data below which one thread is faster: in one large decomposition, and in
-# the statistics, fits and scores of a search. The solver itself always has one thread:
-# its passes are products with a few megabytes each, bound by memory.
+# the statistics, fits and scores of a search. Block ascent always has one thread: its
+# passes are products with a few megabytes each, bound by memory.
 SMALL, SMALL_PASSES = 2**25, 2**28
 
 

@@ -196,10 +196,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
+        ((result, lam),) = self._path(scatter, [self.reg])
+        classes, error = scatter.classes, relative_error(scatter)
+        del scatter  # the working copy makes room for the projections
         with bounded_threads(0):
-            ((result, lam),) = self._path(scatter, [self.reg])
-            classes, error = scatter.classes, relative_error(scatter)
-            del scatter  # the working copy makes room for the projections
             self._take(result, lam, classes)
         self.root_error_ = error
         unfinished = int((~result.converged).sum())

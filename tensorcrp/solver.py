@@ -145,11 +145,12 @@ def solve(
     problem = Problem(*rows, modes)
     if len(problem.shape) == 1:  # vectors have rank one and need no start
         ranks, init, n_init = [1] * len(ranks), "identity", 1
-    with bounded_threads(0):  # products are small, however large the data are
-        found = _Found(
-            problem.shape, every, n_components, np.repeat(ranks, len(lambdas))
-        )
+    found = _Found(problem.shape, every, n_components, np.repeat(ranks, len(lambdas)))
+    # Vectors start with one large decomposition. All other products are small, however
+    # large the data are.
+    with bounded_threads(within.nbytes if problem.is_flat else 0):
         starter = _Starter(problem, every, ranks, init, n_init, rng)
+    with bounded_threads(0):
         for p in range(n_components):
             lanes = starter.lanes(found)
             ascents = [Ascent(problem, found, *each) for each in lanes]
