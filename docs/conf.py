@@ -12,6 +12,7 @@ import os
 import matplotlib
 
 import tensorcrp
+from tensorcrp import baselines
 
 # The same site wherever it is built: without the data of whoever builds it.
 os.environ.pop("TENSORCRP_DATA", None)
@@ -48,6 +49,19 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+
+
+def with_list(docstring, names):
+    """A module's docstring that ends with links to pages of its classes."""
+    options = ":toctree: generated\n   :template: class.rst"
+    lines = "".join(f"   {name}\n" for name in names)
+    return f"{docstring}\n.. autosummary::\n   {options}\n\n{lines}"
+
+
+# Where `automodule` shows the docstring, autosummary makes the pages of the baselines.
+baselines.__doc__ = with_list(
+    baselines.__doc__, [each.name for each in baselines.BASELINES]
+)
 
 
 def leave_out(app, what, name, value, skip, options):

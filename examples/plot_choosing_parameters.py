@@ -4,8 +4,8 @@ Choosing parameters
 
 ``TensorCRPCV`` chooses rank, ridge and number of features by cross-validation on the
 training samples. It solves all ridges of a fold together and takes smaller numbers of
-features for free, so it costs far less than a search over single fits, which is shown
-beside it. Digits, or COIL-20 objects if ``TENSORCRP_DATA`` is set.
+features for free, so it costs far less than a search over single fits, which is run
+for comparison. Digits, or COIL-20 objects if ``TENSORCRP_DATA`` is set.
 """
 
 import os
@@ -30,8 +30,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 ranks, regs = [1, 2, "full"], [0.03, 0.3, 3.0]
 
 # %%
-# The whole grid at once. The estimator classifies too: its judge, here 1-NN, is fitted
-# on the features of all training samples in the end.
+# The whole grid at once. The estimator is a classifier too: at the end it fits 1-NN to
+# the features of all training samples.
 
 start = perf_counter()
 search = TensorCRPCV(KNeighborsClassifier(1), ranks=ranks, regs=regs, cv=4)
@@ -42,8 +42,9 @@ print(
 print(f"accuracy on the test samples: {100 * search.score(X_test, y_test):.1f} %")
 
 # %%
-# The same by scikit-learn's search over a pipeline, one fit after the other. It works
-# because TensorCRP is an ordinary transformer; on a larger grid the difference grows.
+# The same with scikit-learn's search over a pipeline, which runs one fit per point. It
+# works because TensorCRP is an ordinary transformer. A larger grid makes the difference
+# in time larger.
 
 start = perf_counter()
 pipeline = make_pipeline(TensorCRP(max_iter=20, tol=0.1), KNeighborsClassifier(1))
@@ -54,14 +55,13 @@ print(f"GridSearchCV took {perf_counter() - start:.1f} s and chose {slow.best_pa
 print(f"accuracy on the test samples: {100 * slow.score(X_test, y_test):.1f} %")
 
 # %%
-# Look before you trust: a maximum at the edge of the grid asks for a wider grid. Lines
-# through the means have standard errors over the folds; differences within them are
-# chance.
+# Look at the scores: if the maximum is at the edge of the grid, use a wider grid. Bars
+# are standard errors over the folds; smaller differences may be chance.
 
 display = PathDisplay.from_estimator(search)
 
 # %%
-# The same over the number of features, with the rank that was chosen.
+# The same over the number of features, at the chosen rank.
 
 display = PathDisplay.from_estimator(search, x="n_components", lines="reg")
 plt.show()

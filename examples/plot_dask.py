@@ -3,9 +3,9 @@ Samples in the chunks of dask
 =============================
 
 ``fit`` takes a dask array in chunks of samples, on threads, on processes or on a
-cluster. Chunks stay where they are: in a pass over the data each of them sends small
-sums alone. We fit clips in chunks, find the features of the fit in memory, and count
-what the chunks send for more and more samples.
+cluster. Chunks stay where they are: in a pass over the data each of them sends only
+small sums. We fit clips in chunks, compare the features with those of a fit in memory,
+and measure what the chunks send as the number of samples grows.
 """
 
 import dask.array as da
@@ -23,7 +23,7 @@ X, y = made.data, made.target
 
 # %%
 # Eight chunks along the samples, none along the modes. ``max_memory=0`` leaves all
-# samples with the chunks; by default that is done when they are too many for here.
+# samples with the chunks; by default that happens if they do not fit into memory.
 
 lazy = da.from_array(X, chunks=(100, -1, -1, -1))
 here = TensorCRP(3, max_iter=3, tol=0)
@@ -36,9 +36,9 @@ off = np.abs(features.compute() - expected).max() / np.abs(expected).max()
 print(f"largest difference, relative to the largest feature: below 1e-6: {off < 1e-6}")
 
 # %%
-# What goes over the wire. A pass is a block update: every chunk sends one matrix of
-# size ``d = l_m k``, and pairs of those are added on the way. A callback of dask's
-# local schedulers sees every result.
+# Traffic. A block update is one pass: every chunk sends one matrix of size
+# ``d = l_m k``, and these are added up in pairs. A callback of dask's local schedulers
+# sees every result.
 
 
 class Sums(Callback):
@@ -61,7 +61,7 @@ for n in sizes:
 assert len(set(per_pass)) == 1
 
 # %%
-# Samples grow, traffic does not.
+# The traffic does not grow with the number of samples.
 
 figure, ax = plt.subplots(layout="constrained")
 ax.plot(sizes, [X[:n].nbytes for n in sizes], "o-", label="the samples")

@@ -3,8 +3,9 @@ Gait at order 3
 ===============
 
 A walking silhouette is a tensor, row x column x time. People are recognised from four
-half cycles each: the USF gallery of 71 people if ``TENSORCRP_DATA`` is set, else made
-stick figures that differ in build and in how far they swing their legs and arms.
+half cycles each: the USF gallery of 71 people if ``TENSORCRP_DATA`` is set, else
+synthetic stick figures that differ in build and in how far they swing their legs and
+arms.
 """
 
 import os
@@ -48,7 +49,7 @@ def walk(build):
 
 
 # %%
-# Silhouettes, four samples of every person to learn from.
+# Silhouettes; four samples of every person are the training set.
 
 if os.environ.get("TENSORCRP_DATA"):
     gait = fetch_dataset("gait_usf")
@@ -64,7 +65,7 @@ test = np.setdiff1d(order, train)
 print(f"{len(people)} people, X of shape {X.shape}, 4 samples of each to learn from")
 
 # %%
-# Order 3 against vectors. ``max_iter=3`` is plenty with the default start.
+# Order 3 compared with vectors. ``max_iter=3`` is enough with the default start.
 
 crp = TensorCRP(rank=2, reg=1.0, max_iter=3, tol=0).fit(X[train], y[train])
 ridge = RidgeLDA(reg=1.0).fit(X[train], y[train])
@@ -83,8 +84,8 @@ print(
 print(f"  TensorCRP, order 3 {nearest(*map(crp.transform, (X[train], X[test]))):5.1f}")
 
 # %%
-# One sample, and below the first projections as film strips: light and yellow counts
-# for a projection, dark and blue against it.
+# One sample, and below it the first projections as film strips: light and yellow
+# weights are positive, dark and blue ones negative.
 
 fig, axes = plt.subplots(1, 10, figsize=(9, 1.8), layout="constrained")
 for t, ax in enumerate(axes):

@@ -3,7 +3,7 @@ Hyperspectral patches
 =====================
 
 A patch of a hyperspectral image is a tensor, row x column x band. Its projections have
-a factor for every mode, so the spectral one can be read as a curve over the bands. The
+a factor for every mode, so the spectral factor is a curve over the bands. The
 Indian Pines scene comes with tensorly: 5x5 patches, 200 bands, 12 kinds of land.
 """
 
@@ -18,8 +18,8 @@ from tensorcrp.datasets import fetch_dataset, make_tensor_classification
 from tensorcrp.plotting import ProjectionDisplay
 
 # %%
-# Neighbouring patches overlap, so a random split would test on what it has seen. We
-# learn from the left part of the scene and test on the right one, a gap between them.
+# Neighbouring patches overlap, so a random split would test on training pixels. We
+# train on the left part of the scene and test on the right part, with a gap in between.
 
 try:
     land = fetch_dataset("indian_pines")
@@ -35,9 +35,9 @@ train, test = left & np.isin(y, both), right & np.isin(y, both)
 print(f"{len(both)} classes, {train.sum()} patches to learn from, {test.sum()} to test")
 
 # %%
-# Fit with a rank that is small beside 5 x 5 x 200 entries. Both methods keep their
-# default ridge. CRP depends on it here: with ``reg=3`` it falls to 35 %, far behind
-# RidgeLDA, so choose it on training samples when it matters.
+# Fit with a rank that is small compared with 5 x 5 x 200 entries. Both methods have
+# their default ridge. CRP depends on it here: with ``reg=3`` its accuracy is 35 %, far
+# below RidgeLDA, so choose the ridge on training samples.
 
 crp = TensorCRP(rank=2, max_iter=20, tol=0.01).fit(X[train], y[train])
 
@@ -56,7 +56,7 @@ print(f"  RidgeLDA       {nearest(*map(ridge.transform, (X[train], X[test]))):5.
 print(f"  TensorCRP      {nearest(*map(crp.transform, (X[train], X[test]))):5.1f}")
 
 # %%
-# The mean spectra that the projections have to tell apart.
+# The mean spectra of the classes that the projections separate.
 
 fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 for i, c in enumerate(both[:6]):
@@ -66,9 +66,9 @@ ax.set(xlabel="band", ylabel="standardised", title="mean spectra of some classes
 ax.legend(ncols=3, fontsize=8)
 
 # %%
-# The factor of bands says which part of the spectrum a projection compares. The factors
-# of rows and columns say how it weighs the patch: where they have one sign it takes a
-# mean, where they change sign it looks at edges.
+# The factor of bands shows which parts of the spectrum a projection compares. The
+# factors of rows and columns show its weights on the patch: factors of one sign take a
+# mean, factors that change sign respond to edges.
 
 display = ProjectionDisplay.from_estimator(
     crp, components=range(3), kind="factors", mode_names=["row", "column", "band"]

@@ -25,7 +25,7 @@ from tensorcrp.plotting import (
 )
 
 # %%
-# The data: ten samples of each digit to learn from, all others to test on.
+# The data: ten training samples of each digit; all others are test samples.
 
 real = os.environ.get("TENSORCRP_DATA")
 digits = fetch_usps() if real else load_digits()
@@ -37,18 +37,18 @@ print(f"{X.shape[0]} matrices of {X.shape[1]}x{X.shape[2]}, 10 per class to lear
 
 # %%
 # Fit. ``rank=2`` gives every projection two columns in ``U`` and in ``V``. Each block
-# update solves its small problem exactly, so the objective never falls. ``reg=1``
+# update solves its small problem exactly, so the objective never decreases. ``reg=1``
 # is what `TensorCRPCV` chooses by cross-validation on these training digits.
 
 crp = TensorCRP(rank=2, reg=1.0, max_iter=20, tol=0).fit(X_train, y_train)
-worst = min(np.diff(history).min() / history[-1] for history in crp.objective_)
+worst = min(np.diff(history).min() / history[-1] for history in crp.history_)
 print(f"{len(crp.components_)} projections; worst step of the objective: {worst:.1e}")
 
 display = ConvergenceDisplay.from_estimator(crp, components=range(4))
 
 # %%
-# A projection is a matrix of rank two, ``W = U V^T``, and looks like what it weighs:
-# light and yellow pixels count for it, dark and blue ones against it.
+# A projection is a matrix of rank two, ``W = U V^T``, and can be drawn like a sample:
+# light and yellow weights are positive, dark and blue ones negative.
 
 display = ProjectionDisplay.from_estimator(crp, components=range(10))
 
@@ -60,14 +60,14 @@ display = ProjectionDisplay.from_estimator(
 )
 
 # %%
-# Features of samples that the fit has not seen: one number per projection.
+# Features of test samples: one number per projection.
 
 Z_train, Z_test = crp.transform(X_train), crp.transform(X_test)
 display = EmbeddingDisplay(Z_test[:600], y_test[:600]).plot()
 
 # %%
-# How good are they? The nearest neighbour decides, on pixels, on the features of LDA
-# (all nine of them, its shrinkage estimated from the training samples) and on ours.
+# Accuracy of 1-NN on pixels, on the features of LDA (all nine of them, with its
+# shrinkage estimated from the training samples) and on those of CRP.
 
 
 def nearest(train, test):

@@ -5,7 +5,7 @@ Multichannel signals at order 2 and order 3
 An EEG-like recording is a matrix, channel x time. If every trial has the same phase, a
 projection of matrices finds where and when the classes differ. If the phase is random,
 class means vanish and no linear feature of the signal can help; its spectrogram, a
-tensor channel x frequency x time, still tells.
+tensor channel x frequency x time, still separates the classes.
 """
 
 import os
@@ -29,7 +29,7 @@ def accuracy(X, y):
 
 
 # %%
-# Three classes, each a 10 Hz burst in another place, 14 dB below the noise.
+# Three classes, each a 10 Hz burst at another location, 14 dB below the noise.
 
 how = {"n_samples": 180, "n_channels": 32, "random_state": 0}
 locked = make_multichannel(**how, phase="locked", snr_db=-14)
@@ -41,7 +41,7 @@ print("  random phase, order 2:          ", accuracy(free.data, free.target))
 print("  random phase, order 3 (spectra):", accuracy(spectra.data, free.target))
 
 # %%
-# Order 2: the factor of a channel is a map of the head, the factor of time a wave.
+# Order 2: the factor of channels is a map of the head, the factor of time a wave.
 
 
 def head_map(ax, positions, values, title):
@@ -78,7 +78,7 @@ how = {"mode_names": ["channel", "time (s)"], "mode_values": [None, locked.times
 display = ProjectionDisplay.from_estimator(crp, kind="map", **how)
 
 # %%
-# Order 3: the factors now say where, at which frequency, and when.
+# Order 3: the factors now show where, at which frequency, and when.
 
 crp = TensorCRP(1, rank=1).fit(spectra.data, free.target)
 fig, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")

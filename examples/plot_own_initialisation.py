@@ -2,10 +2,10 @@
 Writing your own initialisation
 ===============================
 
-Block ascent climbs from where it starts. ``init`` takes a name, arrays, or a function
-``init(shape, rank, random_state)`` that returns one array ``(l_m, k)`` per mode. We
-write one for images: smooth cosine waves, low frequencies first, and compare it with
-the built-in starts.
+Block ascent finds a local maximum that depends on the start. ``init`` takes a name,
+arrays, or a function ``init(shape, rank, random_state)`` that returns one array ``(l_m,
+k)`` per mode. We write one for images: smooth cosine waves, low frequencies first, and
+compare it with the built-in starts.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
 
 # %%
-# The function. It is asked once for every projection; ``random_state`` is there for
-# those that want chance. Scale does not matter, only directions do.
+# The function. It is called once for every projection; ``random_state`` is for random
+# starts. Only directions matter, not the scale.
 
 
 def smooth(shape, rank, random_state):
@@ -44,14 +44,14 @@ fits = {
 }
 print("sum of the objectives of 9 projections after 2 and after 30 sweeps")
 for name, crp in fits.items():
-    after = [sum(history[i] for history in crp.objective_) for i in (3, -1)]
+    after = [sum(history[i] for history in crp.history_) for i in (3, -1)]
     print(f"  {name:<9} {after[0]:8.3f} {after[1]:8.3f}")
 
 # %%
-# The first projection: all starts rise, none ever falls; ``"lda"`` begins near the top,
-# since it starts from the best matrix of any rank.
+# The first projection. No curve ever decreases; ``"lda"`` begins near the maximum,
+# because it starts from the best matrix of any rank.
 
-histories = [crp.objective_[0] for crp in fits.values()]
+histories = [crp.history_[0] for crp in fits.values()]
 for history in histories:
     assert (np.diff(history) >= -1e-9 * history[:-1]).all()
 display = ConvergenceDisplay(histories, labels=starts, order=2).plot(unit="sweep")
@@ -63,5 +63,5 @@ display.ax_.set(xscale="log", title="first projection, by start")
 
 many = TensorCRP(9, rank=2, init=waves, n_init=4, max_iter=30, tol=0, random_state=0)
 many.fit(X, y)
-print(f"smooth, best of 4: {sum(history[-1] for history in many.objective_):8.3f}")
+print(f"smooth, best of 4: {sum(history[-1] for history in many.history_):8.3f}")
 plt.show()

@@ -2,12 +2,12 @@
 Rank and lambda
 ===============
 
-Two parameters shape a projection: its rank k, how many products of thin vectors it may
-add up, and the ridge lambda, how much it has to shrink. We map accuracy over both, on
+Two parameters shape a projection: its rank k, the number of outer products in it, and
+the ridge lambda, which shrinks it. We map accuracy over both, on
 scikit-learn's digits, or on the ORL faces if ``TENSORCRP_DATA`` is set.
 
 ``reg`` is lambda relative to the mean scatter of a pixel within classes, so the same
-grid suits data of any scale. ``rank="full"`` puts no bound on the rank: that is ridge
+grid suits data of any scale. ``rank="full"`` does not restrict the rank: this is ridge
 LDA on vectors.
 """
 
@@ -43,12 +43,12 @@ for s, (train, test) in enumerate(splits.split(X, y)):
         for j, reg in enumerate(regs):
             crp = TensorCRP(n_classes - 1, rank=rank, reg=reg, max_iter=4, tol=0)
             crp.fit(X[train], y[train])
-            judge = KNeighborsClassifier(1).fit(crp.transform(X[train]), y[train])
-            scores[s, i, j] = judge.score(crp.transform(X[test]), y[test])
+            classifier = KNeighborsClassifier(1).fit(crp.transform(X[train]), y[train])
+            scores[s, i, j] = classifier.score(crp.transform(X[test]), y[test])
 
 # %%
-# Rows are ranks, columns are ridges. A low rank is a ridge of its own kind: it needs
-# less of the other.
+# Rows are ranks, columns are ridges. A low rank is a regularisation too: it needs a
+# smaller ridge.
 
 grids = {"ranks": ranks, "regs": regs, "n_components": [n_classes - 1]}
 display = PathDisplay(scores, **grids, label="accuracy of 1-NN in %")
@@ -56,8 +56,8 @@ display.plot(kind="map")
 print(f"best of the map: {display.best}, {100 * display.mean.max():.1f} %")
 
 # %%
-# What the ridge does to a projection: the same class problem, from almost none to
-# much. Without it the first projection chases the noise of single pixels.
+# The effect of the ridge on a projection, from almost none to a large one. Without a
+# ridge the first projection fits the noise of single pixels.
 
 train, _ = next(splits.split(X, y))
 found = {}

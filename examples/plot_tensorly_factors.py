@@ -3,8 +3,8 @@ Using the factors with tensorly
 ===============================
 
 Every projection is a CP tensor, and tensorly has the tools for those: ``cp_tensor(p)``
-hands one over as a ``CPTensor``. We rebuild it, take a feature without ever forming
-the dense tensor, and compare the projections with the truth that was planted.
+returns one as a ``CPTensor``. We reconstruct it, compute a feature without forming the
+dense tensor, and compare the projections with the planted ones.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,9 @@ print("factors:", [factor.shape for factor in W.factors], "norm:", round(cp_norm
 print("same as components_:", np.allclose(cp_to_tensor(W), crp.components_[0]))
 
 # %%
-# The feature of a sample is its inner product with the projection. In factors: contract
-# every mode with a column, add up over the columns; nothing larger than a sample.
+# The feature of a sample is its inner product with the projection. With the factors:
+# contract every mode with a column and sum over the columns. No array is larger than a
+# sample.
 
 sample = made.data[0]
 columns = range(crp.rank)
@@ -45,8 +46,8 @@ print("by transform:", round(float(crp.transform(sample[None])[0, 0]), 6))
 
 # %%
 # How much of the planted subspace was found? Cosines of the angles between the two
-# spans: ones would be all of it. Averaging over 300 noisy samples cannot give more
-# than nearly all.
+# spans would be one if all of it was found; with 300 noisy samples they are slightly
+# smaller.
 
 found = np.linalg.qr(tl.unfold(crp.components_, 0).T)[0]
 planted = np.linalg.qr(tl.unfold(made.components, 0).T)[0]
@@ -54,8 +55,8 @@ cosines = np.linalg.svd(found.T @ planted, compute_uv=False)
 print("cosines of principal angles:", np.round(cosines, 3))
 
 # %%
-# Planted and found, slice by slice along the last mode. The found one is turned within
-# the span so that it is nearest to the first planted tensor.
+# The planted and the found tensor, slice by slice along the last mode. The found one is
+# the tensor of the span that is nearest to the first planted one.
 
 flat = crp.components_.reshape(2, -1)
 turn = np.linalg.lstsq(flat.T, made.components[0].ravel(), rcond=None)[0]

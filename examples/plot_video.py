@@ -2,9 +2,9 @@
 Motion in video files
 =====================
 
-Clips are tensors, time x row x column, and need not be made flat. A light crosses a
-scene that stands still but is new in every clip; the classes are its motions (right,
-left, right and back, left and back) and share their single frames. The clips are
+Clips are tensors, time x row x column, and need not be flattened. A light crosses a
+static scene that is different in every clip; the classes are its motions (right, left,
+right and back, left and back), which single frames do not reveal. The clips are
 written to disk as mp4, read back, and classified from five per class.
 """
 
@@ -33,7 +33,7 @@ def features(model, train, y_train, test, y_test):
 
 
 # %%
-# Real files in a folder with one subfolder per class, and one line to read them.
+# Video files in a folder with one subfolder per class. One call reads them.
 
 scores, names = [], ["TensorCRP, order 3", "pixels", "RidgeLDA", "single frames"]
 names += ["TensorCRP, defaults", "RidgeLDA, no scene"]
@@ -54,10 +54,10 @@ for seed in range(5):
     scores.append([*row, features(TensorCRP(), *split), by_hand])
 
 # %%
-# The scene outshines the light, so pixels, vectors and single frames know little. The
-# order-3 projection has one factor for time, learnt from all pixels at once: it finds
-# that what stands still has to cancel, if the ridge is small: the default does worse.
-# Who takes each clip's mean off by hand needs no tensors.
+# The scene is brighter than the light, so methods on pixels, vectors and single frames
+# do poorly. The order-3 projection has one factor for time, learnt from all pixels at
+# once. With a small ridge this factor cancels everything static; the default ridge does
+# worse. Subtracting each clip's mean by hand removes the scene as well.
 
 print("accuracy of 1-NN in %, 5 clips per class, 5 seeds (chance 25)")
 means = dict(zip(names, np.mean(scores, axis=0), strict=True))
@@ -78,15 +78,17 @@ for rows, (name, clip) in zip((axes[:2], axes[2:]), clips.items(), strict=True):
 plt.setp(axes.flat, xticks=[], yticks=[])
 
 # %%
-# Projections are clips too. Each is a film strip: light and yellow counts for it, dark
-# and blue against. The factor of time has both signs: what stands still cancels.
+# Projections are clips too, drawn as film strips: light and yellow weights are
+# positive, dark and blue ones negative. The factor of time has both signs: the static
+# scene cancels.
 
 names = ["t", "row", "column"]
 display = ProjectionDisplay.from_estimator(crp, components=range(3), mode_names=names)
 display = ProjectionDisplay.from_estimator(crp, kind="factors", mode_names=names)
 
 # %%
-# Weizmann actions (``TENSORCRP_DATA``), people kept apart: here pixels are better.
+# Weizmann actions (``TENSORCRP_DATA``), with different people in training and test:
+# here pixels are better.
 
 if os.environ.get("TENSORCRP_DATA"):
     real = fetch_dataset("weizmann")

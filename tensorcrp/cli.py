@@ -1,34 +1,113 @@
 """The ``tensorcrp`` command: hands over to the module of each of its commands.
 
-A module in `COMMANDS` has ``add_command(commands)``, which adds a parser whose default
-``run`` is a function from parsed arguments to an exit code.
+Only the module of the command that runs is loaded: ``--version`` and ``--help`` answer
+at once. Such a module has ``add_command(commands)``, which adds a parser with three
+defaults: ``run``, a function from parsed arguments to an exit code; ``error``, the
+parser's method for usage errors; ``kept``, a function from parsed arguments to a
+sentence on what is left of a command that ended early.
+
+Everything that ends a command early becomes a sentence and an exit code here.
 """
 
 import argparse
+import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from importlib import import_module
 
-from tensorcrp import __version__, bench
-from tensorcrp.experiments import compare, reproduce
+from tensorcrp import __version__
+from tensorcrp.experiments.errors import BadRequest
 
-COMMANDS = (compare, reproduce, bench)
+# Name: its module, and what it does.
+COMMANDS = {
+    "compare": (
+        "tensorcrp.experiments.compare",
+        "every method on your data, or on digits and synthetic clips",
+    ),
+    "reproduce": (
+        "tensorcrp.experiments.paper.run",
+        "the paper's experiments beside its published numbers",
+    ),
+    "bench": (
+        "tensorcrp.experiments.bench",
+        "speed and memory beside baselines and the machine's limits",
+    ),
+}
+FAILED = 1
+INTERRUPTED = 130  # as a shell reports Ctrl-C
+UNREAD = 141  # as a shell reports a command whose reader has gone
+ENDINGS = (KeyboardInterrupt, OSError, MemoryError, BrokenProcessPool)
 
 
 def main(argv=None):
     """Run the command; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    args = _parser(argv[:1]).parse_args(argv)
+    _print_any_text()
+    try:
+        code = args.run(args)
+        _flush()
+        return code
+    except BadRequest as error:
+        args.error(str(error))  # prints the usage and exits with 2
+    except ENDINGS as error:
+        return _ended(error, args)
+
+
+def _parser(chosen):
+    """A parser that knows the options of the chosen command, and the others' names."""
     parser = argparse.ArgumentParser(
         prog="tensorcrp",
         description="Compound rank-k projections of matrices and tensors.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for module in COMMANDS:
-        module.add_command(commands)
-    args = parser.parse_args(argv)
+    for name, (module, what) in COMMANDS.items():
+        if [name] == list(chosen):
+            import_module(module).add_command(commands)
+        else:
+            commands.add_parser(name, help=what)
+    return parser
+
+
+def _print_any_text():
+    """Escape what the terminal's encoding lacks, e.g. in the name of a file."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _flush():
+    if sys.stdout is not None:  # closed by the caller
+        sys.stdout.flush()
+
+
+def _ended(error, args):
+    """Say why the command ended early and what is left of it; the exit code."""
     try:
-        return args.run(args)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        _flush()
+    except OSError:  # nor can the interpreter's own flush succeed: it gets a sink
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return UNREAD
+    with suppress(OSError):
+        print(f"\n{_reason(error, args)}; {args.kept(args)}.", file=sys.stderr)
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+
+
+def _reason(error, args):
+    fewer = " (--jobs 1 needs less)" if getattr(args, "jobs", 1) > 1 else ""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, BrokenProcessPool):
+        return f"error: a process was killed, often because memory ran out{fewer}"
+    if isinstance(error, MemoryError):
+        return f"error: memory ran out{fewer}"
+    if error.strerror is None:
+        return f"error: {str(error).rstrip('.')}"
+    place = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+    return f"error: {error.strerror}{place}"
 
 
 if __name__ == "__main__":

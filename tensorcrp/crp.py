@@ -8,85 +8,109 @@ features ``<X, W_p>`` of the deflated samples, (n, h), by one matrix product.
 The one place where statistics (`scatter`) and optimisation (`solver`) meet.
 """
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 from math import prod
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp._algebra import cp_from_dense, cp_normalize, cp_tensor, deflated_rows
-from tensorcrp._estimator import (
-    TensorTransformer,
+from tensorcrp.base.estimator import TensorTransformer
+from tensorcrp.base.fitting import ScatterFit
+from tensorcrp.base.notebook import with_summary
+from tensorcrp.base.parameters import (
     check_choice,
     check_integer,
-    check_labels,
+    check_metrics,
     check_real,
     check_shape,
-    ridge,
+    check_strengths,
 )
-from tensorcrp._fitting import ScatterFit
-from tensorcrp._notebook import with_summary
-from tensorcrp._threads import bounded_threads
-from tensorcrp.solver import INITS, solve
+from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.types import (
+    Array,
+    Floats,
+    Init,
+    RandomState,
+    Rank,
+    RegScale,
+    Weighting,
+)
+from tensorcrp.base.validation import check_labels
+from tensorcrp.solver.cp import cp_tensor, mode_products
+from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
+from tensorcrp.solver.model import final_values
+from tensorcrp.solver.objective import DiscriminantRatio
+from tensorcrp.solver.path import Spec, fit_path, is_full
+from tensorcrp.solver.starts import INITS, check_factors
 
 
 class TensorCRP(ScatterFit, TensorTransformer):
     """Compound Rank-k Projections: discriminant features of matrices and tensors.
 
     Each of h features is the inner product of a sample with a tensor of CP rank at
-    most k, ``W = sum_r u_r^(1) o ... o u_r^(N)``. Projections are found one after the
-    other; each maximises the ratio of between-class to within-class variation,
+    most k, ``W = sum_r u_r^(1) o ... o u_r^(N)``. Projections are found one at a
+    time. Each maximises the ratio of between-class to within-class variation,
 
     ``J(W) = sum_c <Xbar_c - Xbar, W>^2
     / (sum_c sum_{i in c} <X_i - Xbar_c, W>^2 + lambda ||W||^2)``,
 
-    on samples from which the earlier ones have been taken off. Order 2 is the method
-    of [1]_, order 1 is regularised linear discriminant analysis.
+    on samples deflated by the earlier projections. Order 2 is the method of [1]_, order
+    1 is regularised linear discriminant analysis.
 
     Parameters
     ----------
     n_components : int, "paper" or None, default=None
-        Number of projections h. None stands for ``min(3 (c - 1), P)``, with c classes
+        Number of projections h. None for ``min(3 (c - 1), P)``, with c classes
         and P entries in a sample, "paper" for ``min((c - 1)**2, P)``.
     rank : int or "full", default=2
-        CP rank k of a projection. From the largest rank on that a sample's shape
-        allows for sure, ``P / max(l_m)``, every tensor is reached, as with "full":
-        ridge LDA on vectorised samples.
+        CP rank k of a projection. Ranks of at least ``P / max(l_m)`` represent any
+        tensor, as "full" does: ridge LDA on vectorised samples.
     reg : float, default=0.3
         Strength of the ridge.
     reg_scale : {"relative", "absolute"}, default="relative"
         With "relative", lambda is `reg` times the mean within-class scatter of an
         entry, so that one `reg` suits data of any scale; with "absolute", `reg` is the
         paper's lambda.
+    smooth : float, sequence of float or None, default=None
+        How smooth weights are along each mode: the ridge is
+        ``lambda <W, (R_1 kron ... kron R_N) W>`` with ``R_m = I + mu D^T D``, D first
+        differences. One strength mu for all modes, or one per mode; 0 for modes whose
+        entries have no order (channels, colours). None for the plain ridge.
+    metrics : sequence of ndarray or None, default=None
+        Other symmetric positive definite matrices ``R_m`` (l_m, l_m), one per mode;
+        None in the sequence for the identity. Not together with `smooth`.
     between : {"classes", "samples"}, default="classes"
         How class means count in the numerator: each once, as in the paper, or by the
         size of the class, as in classical LDA.
     init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
-        Start of each projection: the best tensor of any rank cut to rank k, the
+        Start of each projection: the best tensor of any rank truncated to rank k, the
         paper's identity matrices, normal random numbers, the arrays ``(l_m, k)`` that
-        ``init(shape, rank, random_state)`` returns, or arrays given once for all.
+        ``init(shape, rank, random_state)`` returns, or the same arrays every time.
     n_init : int, default=1
         Number of starts of each projection, of which the best is kept. All but the
         first are random.
     max_iter : int, default=20
         Largest number of sweeps over the modes for one projection.
     tol : float, default=0.1
-        A projection is done when a sweep raises J by no more than this share. With 0,
+        A projection is done when a sweep raises J by at most this share. With 0,
         every projection gets `max_iter` sweeps and no warning.
     sample_shape : tuple of int, default=None
         Shape of a sample when the rows of X are flattened samples.
     random_state : int, RandomState instance or None, default=None
         Source of random starts. Nothing else is random.
     max_memory : float, default=None
-        Bytes that `fit` may take for what it keeps of the samples: a centred copy, or
-        P rows if there are more samples than entries. If that is more, every pass
-        reads the samples again, in blocks. None stands for half of what is free.
+        Bytes that `fit` may use for a centred copy of the samples, or for P rows if
+        there are more samples than entries. If it needs more, every pass reads the
+        samples again, in blocks. None for half of the free memory.
     max_rows : int, default=None
-        Rows that `partial_fit` and `fit_batches` may keep of all batches. None stands
-        for P, which is exact; fewer give an approximation whose error is known, see
-        `root_error_`.
+        Rows that `partial_fit` and `fit_batches` may keep of all batches. None for P,
+        which is exact; fewer rows give an approximation, see `root_error_`.
     verbose : int, default=0
         Print a line on memory, and one after each projection.
 
@@ -95,18 +119,21 @@ class TensorCRP(ScatterFit, TensorTransformer):
     factors_ : list of ndarray of shape (h, l_m, k)
         CP factors, one array per mode.
     components_ : ndarray of shape (h, l_1, ..., l_N)
-        The projections as tensors of norm one, the entry of largest magnitude positive.
+        The projections as tensors of norm one (under the metric, if there is one), the
+        entry of largest magnitude positive.
     projections_ : ndarray of shape (h, P)
         Rows that give the features of a raw sample, deflation included.
-    objective_ : list of h arrays
+    objective_ : ndarray of shape (h,)
+        J of each projection.
+    history_ : list of h arrays
         J after each block update.
     n_iter_ : int
         Largest number of sweeps that a projection took.
     lambda_ : float
         The ridge in the scale of the data, the paper's lambda.
     root_error_ : float
-        Largest share of the trace of the within-class scatter by which that scatter
-        can be wrong in any direction: 0 unless `max_rows` was too few.
+        Bound on the error of the within-class scatter in any direction, as a share of
+        its trace: 0 unless `max_rows` was too small.
     classes_ : ndarray of shape (c,)
     sample_shape_ : tuple of int
     input_shape_ : tuple of int
@@ -139,28 +166,42 @@ class TensorCRP(ScatterFit, TensorTransformer):
     [(27, 8, 2), (27, 8, 2)]
     """
 
+    factors_: list[Floats]
+    components_: Floats
+    projections_: Floats
+    objective_: Floats
+    history_: list[Floats]
+    n_iter_: int
+    lambda_: float
+    root_error_: float
+    classes_: Array
+
     def __init__(
         self,
-        n_components=None,
+        n_components: int | Literal["paper"] | None = None,
         *,
-        rank=2,
-        reg=0.3,
-        reg_scale="relative",
-        between="classes",
-        init="lda",
-        n_init=1,
-        max_iter=20,
-        tol=0.1,
-        sample_shape=None,
-        random_state=None,
-        max_memory=None,
-        max_rows=None,
-        verbose=0,
-    ):
+        rank: Rank = 2,
+        reg: float = 0.3,
+        reg_scale: RegScale = "relative",
+        smooth: float | Sequence[float] | None = None,
+        metrics: Sequence[Array | None] | None = None,
+        between: Weighting = "classes",
+        init: Init = "lda",
+        n_init: int = 1,
+        max_iter: int = 20,
+        tol: float = 0.1,
+        sample_shape: Sequence[int] | None = None,
+        random_state: RandomState = None,
+        max_memory: float | None = None,
+        max_rows: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.rank = rank
         self.reg = reg
         self.reg_scale = reg_scale
+        self.smooth = smooth
+        self.metrics = metrics
         self.between = between
         self.init = init
         self.n_init = n_init
@@ -172,7 +213,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.max_rows = max_rows
         self.verbose = verbose
 
-    def cp_tensor(self, component):
+    objective_ = property(final_values)
+
+    def cp_tensor(self, component: int) -> Any:
         """One projection as a tensorly ``CPTensor``.
 
         Parameters
@@ -196,16 +239,15 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
-        ((result, lam),) = self._path(scatter, [self.reg])
-        classes, error = scatter.classes, relative_error(scatter)
+        (model,) = fit_path(scatter.reshape(self.sample_shape_), self._spec(scatter))
+        self.classes_, self.root_error_ = scatter.classes, relative_error(scatter)
         del scatter  # the working copy makes room for the projections
         with bounded_threads(0):
-            self._take(result, lam, classes)
-        self.root_error_ = error
-        unfinished = int((~result.converged).sum())
+            self._take(model)
+        unfinished = int((~model.result.converged).sum())
         if unfinished and self.tol > 0:
             warnings.warn(
-                f"{unfinished} of {len(result.converged)} projections still gained "
+                f"{unfinished} of {len(self.history_)} projections still gained "
                 f"more than tol={self.tol} in sweep max_iter={self.max_iter}; their "
                 "features are usable. Raise max_iter or tol, or set tol=0 for a fixed "
                 "number of sweeps.",
@@ -214,48 +256,51 @@ class TensorCRP(ScatterFit, TensorTransformer):
             )
         return self
 
-    def _path(self, scatter, regs, ranks=None):
-        """Results for several `reg` in one run of the solver: [(Result, lambda)].
-
-        Of several ranks, none of them full, one after the other.
-        """
-        lambdas = [ridge(scatter, reg, self.reg_scale) for reg in regs]
-        h = self._n_components(scatter.classes)
-        full = self._is_full()
-        work = scatter.reshape((prod(scatter.shape),) if full else self.sample_shape_)
-        results = solve(
-            work.between(self.between),
-            work.root,
-            lambdas,
-            rank=1 if full else ranks or self.rank,
-            n_components=h,
-            init="lda" if full else self._init(),
-            n_init=1 if full else self.n_init,
+    def _spec(self, scatter):
+        """What the solver is asked for."""
+        n_classes = len(scatter.classes)
+        h = count_components(self.n_components, n_classes, self.sample_shape_)
+        return Spec(
+            h,
+            ranks=(self.rank,),
+            regs=(self.reg,),
+            reg_scale=self.reg_scale,
+            metrics=(self._metric(),),
+            objective=DiscriminantRatio(self.between),
+            init=self.init,
+            n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
-            rng=check_random_state(self.random_state),
+            random_state=self.random_state,
             callback=self._report(h) if self.verbose else None,
         )
-        return list(zip(results, lambdas * len(ranks or [self]), strict=True))
 
-    def _take(self, result, lam, classes):
-        """Turn the solver's factors into the fitted attributes."""
-        factors = result.factors
-        if self._is_full():
-            dense = factors[0][:, :, 0].reshape(-1, *self.sample_shape_)
-            factors = cp_from_dense(dense)
-        self.factors_, self.components_ = cp_normalize(factors)
-        self.projections_ = deflated_rows(self.components_.reshape(len(factors[0]), -1))
-        self.objective_, self.n_iter_ = result.objective, int(result.n_iter.max())
-        self.lambda_, self.classes_ = lam, classes
-        return self
+    def _take(self, model):
+        """Copy what the solver found into the fitted attributes."""
+        self.factors_, self.components_ = model.factors, model.components
+        self.projections_ = model.projections
+        self.history_, self.lambda_ = model.history, model.lam
+        self.n_iter_ = int(model.result.n_iter.max())
+
+    def _metric(self):
+        """The metric of the ridge, checked against the shape of a sample."""
+        return metric_of(self.smooth, self.metrics, self.sample_shape_)
+
+    def _basis(self):
+        """Flat tensors (h, P) that a unit of each feature adds to a sample."""
+        matrices = self._metric().matrices(self.sample_shape_)
+        return mode_products(self.components_, matrices).reshape(
+            len(self.components_), -1
+        )
 
     @property
     def _least_ridge(self):
-        return self.reg if self.reg_scale == "relative" else 0.0
+        # Under a metric the ridge may be small beside the rounding of raw products.
+        plain = self.reg_scale == "relative" and self._metric().is_plain
+        return self.reg if plain else 0.0
 
     def _statistics(self, X, y, weight, **limits):
-        if self._is_full():  # vectors from the start: no second copy later
+        if is_full(self.rank, X.shape[1:]):  # vectors from the start: no second copy
             X = X.reshape(len(X), -1)
         return super()._statistics(X, y, weight, **limits)
 
@@ -263,60 +308,25 @@ class TensorCRP(ScatterFit, TensorTransformer):
         check_labels(y, weight, self.reg_scale)
 
     def _check_sizes(self, labels):
-        self._n_components(np.unique(labels))
-        self._init()
-
-    def _is_full(self):
-        shape = self.sample_shape_
-        return self.rank == "full" or self.rank >= prod(shape) // max(shape)
-
-    def _n_components(self, classes):
-        """The number of projections h for these classes, checked."""
-        n_features, others = prod(self.sample_shape_), len(classes) - 1
-        if self.n_components is None:
-            return min(3 * others, n_features)
-        if self.n_components == "paper":
-            return min(others**2, n_features)
-        if self.n_components > n_features:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {n_features} "
-                f"entries of a sample of shape {self.sample_shape_}; ask for at most "
-                f"{n_features}."
-            )
-        return self.n_components
-
-    def _init(self):
-        """The start, checked against the sample shape if it is given as arrays."""
-        init, shape, rank = self.init, self.sample_shape_, self.rank
-        if isinstance(init, str):
-            return init
-        if callable(init):
-            return lambda *args: _check_factors(init(*args), *args[:2])
+        shape, rank = self.sample_shape_, self.rank
+        count_components(self.n_components, len(np.unique(labels)), shape)
+        self._metric()
+        if isinstance(self.init, str) or callable(self.init):
+            return
         if rank == "full":
             raise ValueError(
                 'init as arrays has no use with rank="full"; leave it out.'
             )
-        return _check_factors(init, shape, rank)
+        check_factors(self.init, shape, rank)
 
     def _check_parameters(self):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, also=("paper",))
         check_integer("rank", self.rank, also=("full",))
         check_real("reg", self.reg)
-        check_real("tol", self.tol)
-        check_choice("reg_scale", self.reg_scale, ("relative", "absolute"))
-        check_choice("between", self.between, ("classes", "samples"))
-        check_integer("n_init", self.n_init)
-        check_integer("max_iter", self.max_iter)
-        check_random_state(self.random_state)
-        if self.max_memory is not None:
-            check_real("max_memory", self.max_memory)
         if self.max_rows is not None:
             check_integer("max_rows", self.max_rows, least=2)
-        if isinstance(self.init, str):
-            check_choice("init", self.init, INITS)
-        if self.sample_shape is not None:
-            check_shape("sample_shape", self.sample_shape)
+        check_search_parameters(self)
 
     def _report(self, n_components):
         def line(p, objective, n_iter):
@@ -329,24 +339,49 @@ class TensorCRP(ScatterFit, TensorTransformer):
         return line
 
 
+def count_components(given, n_classes, shape):
+    """The number of projections h for so many classes and a sample shape, checked."""
+    n_features, others = prod(shape), n_classes - 1
+    if given is None:
+        return min(3 * others, n_features)
+    if given == "paper":
+        return min(others**2, n_features)
+    if given > n_features:
+        raise ValueError(
+            f"n_components={given} is more than the {n_features} entries of a sample "
+            f"of shape {tuple(shape)}; ask for at most {n_features}."
+        )
+    return given
+
+
+def metric_of(smooth, metrics, shape):
+    """The metric that `smooth` or `metrics` mean for a sample shape, or an error."""
+    if metrics is None:
+        strengths = check_strengths("smooth", smooth, shape)
+        return Smoothness(strengths) if any(strengths) else Euclidean()
+    if smooth is not None:
+        raise ValueError(
+            f"smooth={smooth!r} and metrics exclude each other; leave one of them out."
+        )
+    return GivenMetric(check_metrics("metrics", metrics, shape))
+
+
+def check_search_parameters(estimator):
+    """Reject bad values of the parameters that TensorCRP and TensorCRPCV share."""
+    check_real("tol", estimator.tol)
+    check_choice("reg_scale", estimator.reg_scale, ("relative", "absolute"))
+    check_choice("between", estimator.between, ("classes", "samples"))
+    check_integer("n_init", estimator.n_init)
+    check_integer("max_iter", estimator.max_iter)
+    check_random_state(estimator.random_state)
+    if estimator.max_memory is not None:
+        check_real("max_memory", estimator.max_memory)
+    if isinstance(estimator.init, str):
+        check_choice("init", estimator.init, INITS)
+    if estimator.sample_shape is not None:
+        check_shape("sample_shape", estimator.sample_shape)
+
+
 def relative_error(scatter):
     """The error of the root as a share of the trace of the within-class scatter."""
     return scatter.error / scatter.trace if scatter.error else 0.0
-
-
-def _check_factors(factors, shape, rank):
-    """Given start factors as arrays, or an error that lists the shapes."""
-    wanted = [(size, rank) for size in shape]
-    try:
-        factors = [np.array(factor, float) for factor in factors]
-        got = [factor.shape for factor in factors]
-    except (TypeError, ValueError):
-        got = repr(factors)
-    if got != wanted:
-        raise ValueError(
-            f"init must be one of {INITS} or give one array (l_m, rank) of numbers per "
-            f"mode, of shapes {wanted}; got {got}."
-        )
-    if not all(np.isfinite(factor).all() and factor.any() for factor in factors):
-        raise ValueError("init gives factors with NaN, infinity or only zeros.")
-    return factors

@@ -6,42 +6,60 @@ within-class scatter: rows ``A_j`` with
 
     sum_j <A_j, W>^2 = sum_c sum_{i in c} w_i <X_i - Xbar_c, W>^2    for every W,
 
-the first term of the denominator in the paper's objective (4). Up to P samples the
-rows are samples less a centre of their class, one fewer than samples for every class;
-beyond P (the number of entries of a sample) they are a triangular factor, from a QR
-decomposition or of products, P rows however many samples there are.
-A root that is too large for memory is not made: its rows are read from the samples
-whenever they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink`
-makes them smaller and says by how much they are wrong. Nothing here knows projections.
+the first term of the denominator in the paper's objective (4). With at most P samples
+(P entries per sample) the rows are centred samples, one fewer per class; with more they
+are a triangular factor of P rows, from a QR decomposition or from products.
+A root too large for memory is not formed: its rows are read from the samples whenever
+they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink` makes a
+root smaller and bounds the error. Nothing here knows projections.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tensorcrp._centred import (
-    BLOCK_BYTES,
+from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.types import Array, Floats, RegScale, Samples, Shape, Weighting
+from tensorcrp.base.validation import (
+    NOTHING_WITHIN,
+    ONE_CLASS,
+    TooFewSamples,
+    check_present,
+    check_range,
+    check_stored,
+    checked_weights,
+    refuse,
+    union_of_labels,
+)
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.cp import mode_products
+from tensorcrp.solver.metric import Metric
+from tensorcrp.solver.rows import Rows
+from tensorcrp.storage.centred import CentredRows, Used
+from tensorcrp.storage.roots import (
     ROWS,
-    CentredRows,
-    Used,
     as_column,
+    check_regular,
+    root_bytes,
+    stack_rows,
     triangle,
 )
-from tensorcrp._samples import empty_samples, samples_last
-from tensorcrp._sketch import shrink_rows
-from tensorcrp._sources import as_source, blocks
-from tensorcrp._threads import bounded_threads
-
-FEW_ROWS = 64  # copied at a time
+from tensorcrp.storage.sketch import shrink_rows
+from tensorcrp.storage.sources import as_source
 
 
 @dataclass(frozen=True)
 class ClassScatter:
     """Weights, means and the within-class root of labelled samples.
 
-    Made by `from_samples`; the fields are those of the constructor.
+    Usually created by `from_samples`.
 
     Parameters
     ----------
@@ -55,10 +73,10 @@ class ClassScatter:
         Such rows in the samples' working precision, a triangle in float64, or rows
         that are read from the samples when they are needed.
     error : float, default=0.0
-        How much the spectral norm of the within-class scatter and of what the root
-        stands for can differ at most: 0 unless `shrink` made the root smaller.
+        Bound on the error of the scatter of the root, in spectral norm: 0 unless
+        `shrink` made the root smaller.
     missing : float, default=0.0
-        How much trace the root lacks for the same reason.
+        Trace that the root lacks for the same reason.
 
     Examples
     --------
@@ -76,15 +94,22 @@ class ClassScatter:
     True
     """
 
-    classes: np.ndarray
-    counts: np.ndarray
-    means: np.ndarray
-    root: np.ndarray
+    classes: Array
+    counts: Floats
+    means: Floats
+    root: Array | Rows
     error: float = 0.0
     missing: float = 0.0
 
     @classmethod
-    def from_samples(cls, X, y, sample_weight=None, max_memory=inf, least_ridge=0.0):
+    def from_samples(
+        cls,
+        X: Samples,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        max_memory: float = inf,
+        least_ridge: float = 0.0,
+    ) -> Self:
         """Statistics of samples, read in blocks and copied at most once.
 
         Parameters
@@ -95,15 +120,16 @@ class ClassScatter:
         y : ndarray of shape (n,)
             Labels.
         sample_weight : ndarray of shape (n,), default=None
-            Not negative; samples of weight zero count for nothing.
+            Not negative; samples of weight zero are ignored. The largest weight must
+            be between 1e-100 and 1e100.
         max_memory : float, default=inf
             Bytes that the root may take. If it takes more, its rows are read from X
-            whenever they are needed, so X has to stay as it is.
+            whenever they are needed, so X must not change.
         least_ridge : float, default=0.0
-            The least ridge that will be added to the within-class scatter, as a share
-            of the mean square of an entry: `reg` of `TensorCRP`. With more than P
-            samples and a ridge beside which rounding is nothing (1e-10 of it), the
-            root is made from products of the samples, with half of the operations.
+            The smallest ridge that will be added to the within-class scatter, as a
+            share of the mean square of an entry: `reg` of `TensorCRP`. With more than P
+            samples and a ridge beyond which rounding is negligible (1e-10 of it), the
+            root is computed from products of the samples, in half of the operations.
 
         Returns
         -------
@@ -120,9 +146,12 @@ class ClassScatter:
         >>> scatter.root.shape  # six samples, but four entries
         (4, 2, 2)
         """
+        refuse(X)
         source, y = as_source(X), np.asarray(y)
         X = np.asarray(X) if source is None else source
-        weight = _checked_weight(sample_weight, X, y)
+        check_stored(X)
+        check_present(y)
+        weight = checked_weights(sample_weight, X, y)
         index = np.flatnonzero(weight)
         classes, codes = np.unique(y[index], return_inverse=True)
         counts = np.bincount(codes, weight[index])
@@ -134,39 +163,111 @@ class ClassScatter:
                 tall = len(index) > prod(X.shape[1:])
                 fewer = rows.triangle(least_ridge) if tall else rows.fewer()
                 root = np.asarray(fewer)
-        return cls(classes, counts, rows.means, root)
+        scatter = cls(classes, counts, rows.means, root)
+        check_range(scatter.largest, scatter.trace)
+        return scatter
+
+    def __post_init__(self) -> None:
+        """Check what is small; the root is checked by its trace, where it is used."""
+        sound = np.all(self.counts > 0) and np.isfinite(self.counts.sum())
+        if not sound or not np.isfinite([self.means.min(), self.means.max()]).all():
+            raise ValueError(
+                "class statistics with NaN, infinity or a class of no weight: the "
+                "samples, or the difference of two batches, left the range of float64. "
+                "Remove such samples, or divide X by a number of their size."
+            )
 
     @property
-    def shape(self):
+    def shape(self) -> Shape:
         """Shape of a sample."""
         return self.root.shape[1:]
+
+    @property
+    def within(self) -> Rows:
+        """Rows of the denominator of J, wherever they are: a `Rows`."""
+        return ArrayRows.of(self.root)
 
     @cached_property
     def _spread(self):
         """Sum of squares and largest magnitude of each entry of the root: (2, P).
 
-        Nought where all samples of a class are equal and differ from their mean by
-        rounding alone.
+        Zero where all samples of a class are equal and differ from their mean by
+        rounding alone: the root mean square deviation is no more than a few units in
+        the last place of the mean, whatever the scale of the weights.
         """
-        rows = self.root.reshape(len(self.root), -1)
-        with np.errstate(over="ignore"):
-            squares, largest = rows.spread() if hasattr(rows, "spread") else _sums(rows)
-        means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
-        varies = largest > 32 * np.finfo(float).eps * means
-        return np.where(varies, [squares, largest], 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares, largest = self.within.spread()
+            means = np.abs(self.means).reshape(len(self.means), -1).max(axis=0)
+            noise = 16 * np.finfo(float).eps * means * np.sqrt(self.counts.sum())
+            # NaN is not constant; squares that underflow leave the largest magnitude.
+            constant = np.maximum(np.sqrt(squares), largest) <= noise
+        return np.where(constant, 0.0, [squares, largest])
 
     @property
-    def trace(self):
+    def trace(self) -> float:
         """Trace of the within-class scatter."""
         with np.errstate(over="ignore"):
             return float(self._spread[0].sum() + self.missing)
 
     @property
-    def largest(self):
+    def largest(self) -> float:
         """Largest magnitude in the root."""
         return float(self._spread[1].max())
 
-    def between(self, weighting):
+    def _energy(self, metric):
+        """Sum of squares of the within rows in the coordinates of a metric, or None."""
+        if metric is None or metric.is_plain:
+            return self.trace
+        rows, roots = self.within, metric.roots(self.shape)
+        blocks = (block for _, block in rows.blocks(rows.block_size))
+        each = (mode_products(block.astype(float), roots) for block in blocks)
+        return float(sum(np.vdot(part, part) for part in each))
+
+    def ridge(
+        self,
+        reg: float,
+        reg_scale: RegScale = "relative",
+        metric: Metric | None = None,
+        nothing: str | None = None,
+    ) -> float:
+        """The ridge lambda in the scale of the data, or an error that says why not.
+
+        Parameters
+        ----------
+        reg : float
+            Strength of the ridge.
+        reg_scale : {"relative", "absolute"}, default="relative"
+            With "relative", lambda is `reg` times the mean square of an entry of the
+            within-class deviations, in the coordinates of the metric; with "absolute",
+            lambda is `reg`.
+        metric : Metric, default=None
+            None for the plain norm.
+        nothing : str, default=None
+            Message of the error that is raised if nothing varies within the classes.
+
+        Returns
+        -------
+        float
+            Lambda.
+        """
+        if len(self.classes) < 2:
+            raise TooFewSamples(ONE_CLASS.format(self.classes))
+        check_range(self.largest, self.trace)
+        if reg_scale == "relative" and self.trace == 0:
+            raise TooFewSamples(nothing or NOTHING_WITHIN)
+        if reg == 0:
+            check_regular(self.within)
+        scale = 1.0
+        if reg_scale == "relative":
+            scale = self._energy(metric) / prod(self.shape)
+        if not reg < np.finfo(float).max / max(scale, 1.0):
+            raise ValueError(
+                f"reg={reg} times the mean square deviation, {scale:.1e}, overflows. "
+                "Lower reg."
+            )
+        return float(reg * scale)
+
+    def between(self, weighting: Weighting) -> Floats:
         """Rows of the numerator of J: (c, l_1, ..., l_N).
 
         Parameters
@@ -183,9 +284,9 @@ class ClassScatter:
         deviations = self.means - (share * self.means).sum(axis=0)
         if weighting == "samples":
             deviations = deviations * np.sqrt(as_column(self.counts, self.means.ndim))
-        return np.moveaxis(samples_last(deviations), -1, 0)  # the solver's order
+        return ArrayRows.of(deviations).array  # the solver's order in memory
 
-    def merge(self, other):
+    def merge(self, other: ClassScatter) -> ClassScatter:
         """Statistics of both batches together, exact to rounding.
 
         A class in both batches adds one row: the difference of its two means.
@@ -205,23 +306,18 @@ class ClassScatter:
                 f"cannot merge samples of shape {other.shape} into statistics of "
                 f"samples of shape {self.shape}; reshape the new batch."
             )
-        kinds = {part.classes.dtype.kind in "biuf" for part in (self, other)}
-        if len(kinds) > 1:
-            raise ValueError(
-                f"cannot merge labels {other.classes} with labels {self.classes}: use "
-                "numbers in every batch, or strings in every batch."
-            )
-        classes = np.union1d(self.classes, other.classes)
+        classes = union_of_labels(self.classes, other.classes)
         (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))
         counts = n1 + n2
         pull = as_column(n2 / counts, m1.ndim)
-        means = m1 + pull * (m2 - m1)
-        gap = np.sqrt(as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
-        root = _stack([np.asarray(self.root), np.asarray(other.root), gap])
+        with np.errstate(over="ignore", invalid="ignore"):  # rejected when it is made
+            means = m1 + pull * (m2 - m1)
+            gap = np.sqrt(as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
+        root = stack_rows([np.asarray(self.root), np.asarray(other.root), gap])
         error, missing = self.error + other.error, self.missing + other.missing
         return ClassScatter(classes, counts, means, root, error, missing).compress()
 
-    def compress(self):
+    def compress(self) -> ClassScatter:
         """The same statistics with at most P rows in the root.
 
         Returns
@@ -232,21 +328,20 @@ class ClassScatter:
         n_features = prod(self.shape)
         if len(self.root) <= n_features:
             return self
-        if isinstance(self.root, CentredRows):
-            return replace(self, root=self.root.triangle())
-        rows, start = self.root.reshape(len(self.root), n_features), None
-        if not np.tril(rows[:n_features], -1).any():  # new rows below an old root
-            start, rows = rows[:n_features], rows[n_features:]
+        rows, start = self.within.reshape((n_features,)), None
+        if rows.in_memory and not np.tril(rows.array[:n_features], -1).any():
+            # New rows below an old root.
+            start, rows = rows.array[:n_features], ArrayRows.of(rows.array[n_features:])
         with bounded_threads(0):
-            root = triangle((block for _, block in blocks(rows, ROWS)), start)
+            root = triangle((block for _, block in rows.blocks(ROWS)), start)
         return replace(self, root=root.reshape(-1, *self.shape))
 
-    def shrink(self, max_rows):
+    def shrink(self, max_rows: int) -> ClassScatter:
         """Nearly the same statistics with at most `max_rows` rows in the root.
 
-        Frequent directions: what the new root stands for is never more than the
+        Frequent directions: the scatter of the new root is never more than the
         within-class scatter, and never less by more than `error` in any direction.
-        Half of the rows are given up at once, so that the next ones have room.
+        Half of the rows are dropped at once, which makes room for new rows.
 
         Parameters
         ----------
@@ -269,7 +364,7 @@ class ClassScatter:
         lost = self.trace - smaller.trace
         return replace(smaller, missing=self.missing + max(0.0, lost))
 
-    def reshape(self, shape):
+    def reshape(self, shape: Sequence[int]) -> ClassScatter:
         """The same statistics of samples of another shape with as many entries.
 
         Parameters
@@ -282,81 +377,18 @@ class ClassScatter:
         ClassScatter
             Its arrays are views.
         """
-        return replace(
+        other = replace(
             self,
             means=self.means.reshape(-1, *shape),
-            root=self.root.reshape(-1, *shape),
+            root=self.within.reshape(shape).array,
         )
+        if "_spread" in vars(self):  # of entries, whatever the shape: known already
+            vars(other)["_spread"] = self._spread
+        return other
 
     def _on(self, classes):
         """Counts and means on a larger set of classes, zero where unknown."""
         counts, means = np.zeros(len(classes)), np.zeros((len(classes), *self.shape))
-        where = np.searchsorted(classes, self.classes)
+        where = np.searchsorted(classes, self.classes.astype(classes.dtype))
         counts[where], means[where] = self.counts, self.means
         return counts, means
-
-
-def _sums(rows):
-    """Sum of squares and largest magnitude of each entry of rows (n, P): (2, P)."""
-    if not isinstance(rows, np.ndarray):
-        return _read_sums(rows)
-    squares, largest = np.zeros((2, rows.shape[1]))
-    step = max(1, BLOCK_BYTES // (8 * len(rows)))
-    for start in range(0, rows.shape[1], step):
-        part = slice(start, start + step)
-        entries = np.abs(rows.T[part].astype(float))
-        largest[part] = entries.max(axis=1)
-        squares[part] = np.square(entries, out=entries).sum(axis=1)
-    return squares, largest
-
-
-def _read_sums(rows):
-    """The same of rows that are read from elsewhere."""
-    squares, largest = np.zeros((2, rows.shape[1]))
-    step = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
-    for _, block in rows.blocks(step):
-        largest = np.maximum(largest, np.abs(block, out=block).max(axis=0))
-        squares += np.square(block, out=block).sum(axis=0)
-    return squares, largest
-
-
-def root_bytes(shape, dtype):
-    """Bytes that making the root of samples (n, l_1, ..., l_N) takes.
-
-    The centred samples, or a triangle and as much room to make it.
-    """
-    n, P = shape[0], prod(shape[1:])
-    return 16 * P * P if n > P else n * P * np.dtype(dtype).itemsize
-
-
-def _stack(parts):
-    """Rows of all parts that are not null, at least one row.
-
-    The precision is that of the roots; the last part, the means, is always float64.
-    """
-    keep = [np.flatnonzero(p.any(axis=tuple(range(1, p.ndim)))) for p in parts]
-    if not sum(map(len, keep)):
-        keep[0] = np.arange(1)
-    dtype = np.result_type(*parts[:-1])
-    root = empty_samples((sum(map(len, keep)), *parts[0].shape[1:]), dtype)
-    start = 0
-    for part, rows in zip(parts, keep, strict=True):
-        for few in np.array_split(rows, len(rows) // FEW_ROWS + 1):
-            root[start : start + len(few)] = part[few]
-            start += len(few)
-    return root
-
-
-def _checked_weight(weight, X, y):
-    """Weights (n,) of samples and labels that belong together, or an error."""
-    if X.ndim < 2 or y.shape != X.shape[:1]:
-        raise ValueError(
-            f"X needs shape (n, l_1, ..., l_N) and y shape (n,), got {X.shape} and "
-            f"{y.shape}."
-        )
-    weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
-    if weight.shape != y.shape or not (weight >= 0).all() or not weight.any():
-        raise ValueError(
-            f"sample_weight needs {len(y)} numbers, none negative and not all zero."
-        )
-    return weight

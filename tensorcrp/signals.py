@@ -4,12 +4,27 @@ In: epochs (n, channels, times), or one long recording (channels, times). Out: s
 of order 2, channel x time, or of order 3, channel x frequency x time.
 """
 
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import signal
 from sklearn.utils import Bunch
 
+from tensorcrp.base.types import XY, Array, Fields
 
-def epochs_to_tensor(epochs, y=None, *, tmin=None, tmax=None, fs=None, scale=None):
+
+def epochs_to_tensor(
+    epochs: Any,
+    y: ArrayLike | None = None,
+    *,
+    tmin: float | None = None,
+    tmax: float | None = None,
+    fs: float | None = None,
+    scale: Literal["channel"] | None = None,
+) -> Fields:
     """Epochs as samples channel x time.
 
     Parameters
@@ -112,7 +127,21 @@ def _scaled(X):
     return X / np.where(deviation > 0, deviation, 1.0)
 
 
-def window(recording, length, step=None, *, labels=None):
+@overload
+def window(
+    recording: ArrayLike, length: int, step: int | None = ..., *, labels: None = ...
+) -> Array: ...
+@overload
+def window(
+    recording: ArrayLike, length: int, step: int | None = ..., *, labels: ArrayLike
+) -> XY: ...
+def window(
+    recording: ArrayLike,
+    length: int,
+    step: int | None = None,
+    *,
+    labels: ArrayLike | None = None,
+) -> Array | XY:
     """Cut a long recording into windows.
 
     Parameters
@@ -122,16 +151,16 @@ def window(recording, length, step=None, *, labels=None):
     length : int
         Times in a window.
     step : int, default=None
-        Times between the starts of successive windows; None for `length`, windows
-        side by side.
+        Times between the starts of successive windows; None for `length`: windows do
+        not overlap.
     labels : array-like of shape (times,), default=None
-        Label of every moment. Windows in which it changes are left out.
+        Label of every time point. Windows in which it changes are dropped.
 
     Returns
     -------
     X : ndarray of shape (n, channels, length)
-        Without labels a view of the recording that cannot be written to: overlapping
-        windows take no memory.
+        Without labels a read-only view of the recording: overlapping windows take no
+        memory.
     y : ndarray of shape (n,)
         Only with `labels`.
 
@@ -178,8 +207,15 @@ def _windows(values, length, step):
 
 
 def spectrogram_tensor(
-    X, fs, *, window_length=None, overlap=0.5, fmin=0.0, fmax=None, log=True
-):
+    X: ArrayLike,
+    fs: float,
+    *,
+    window_length: int | None = None,
+    overlap: float = 0.5,
+    fmin: float = 0.0,
+    fmax: float | None = None,
+    log: bool = True,
+) -> Fields:
     """Power over time and frequency: samples channel x frequency x time.
 
     Parameters

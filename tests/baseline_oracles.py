@@ -188,6 +188,24 @@ def _chosen(matrix, size, largest):
     return np.linalg.svd(matrix)[0][:, :size]
 
 
+# Methods of which the factors tell everything: parameters of the estimator, the same
+# computation (X, y, sizes) -> factors, and how far they may differ. `test_baselines`
+# compares them all.
+FACTORS = {
+    "ParallelLDA": (
+        {"reg": 1e-3},
+        lambda X, y, sizes: parallel_lda(X, y, sizes, 1e-3),
+        1e-7,
+    ),
+    "CMDA": (
+        {"reg": 1e-3, "max_iter": 3},
+        lambda X, y, sizes: cmda(X, y, sizes, 1e-3, sweeps=3),
+        1e-6,
+    ),
+    "DGTDA": ({"reg": 1e-3}, lambda X, y, sizes: dgtda(X, y, sizes, 1e-3), 1e-7),
+}
+
+
 def tensor_lpp(X, S, sizes, reg, sweeps):
     """S is the (n, n) matrix of edge weights."""
     degrees = S.sum(axis=1)

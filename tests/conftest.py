@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from site_links import SITE
 
+from tensorcrp.solver import Rows
+
 # The built site is looked at where there is one (CONTRIBUTING.md has the command).
 collect_ignore = [] if (SITE / "index.html").exists() else ["test_site.py"]
 
@@ -37,3 +39,30 @@ def make_samples():
         return X[order].astype(dtype), y[order]
 
     return make
+
+
+@pytest.fixture
+def no_memory(monkeypatch):
+    """A function of an estimator: no memory is free from then on.
+
+    Once there are statistics, rows outside memory stay there.
+    """
+    whole = Rows.__array__
+
+    def load(rows, *args, **kwargs):
+        assert rows.in_memory, "all rows were loaded at once"
+        return whole(rows, *args, **kwargs)
+
+    def begin(model):
+        solve = type(model)._solve_scatter
+
+        def watched(self, scatter):
+            with monkeypatch.context() as inside:
+                inside.setattr(Rows, "__array__", load)
+                return solve(self, scatter)
+
+        monkeypatch.setattr("tensorcrp.base.memory.SMALL", 0)
+        monkeypatch.setattr("tensorcrp.base.memory.available_memory", lambda: 0)
+        monkeypatch.setattr(type(model), "_solve_scatter", watched)
+
+    return begin

@@ -26,7 +26,7 @@ from distributed import Client
 from sklearn.base import clone
 
 from tensorcrp import TensorCRP
-from tensorcrp.distributed import _tasks
+from tensorcrp.storage import tasks as _tasks
 
 SHAPE, N = (4, 3, 5), 120
 MEMORY = 2**30  # of a worker

@@ -2,25 +2,27 @@
 
     python tests/fuzz_models.py --count 10000
 
-Every file is a sound one that was mutated: bytes flipped, cut, repeated; the length of
-the header; the header's JSON (dtypes, shapes, offsets, names like paths, tags,
-parameters, attributes, terabytes, depth, size); the data; the checksum. Most are
-signed again, so that what stands behind the checksum is reached; some lie behind
-symbolic links. Loading has to give a model that can be used, or ModelFormatError.
+Two kinds of files: sound ones that were mutated (`mutated_models`: bytes, lengths, the
+header's JSON, data, checksum), which have to give a model that can be used or
+ModelFormatError; and files crafted with a correct checksum (`crafted_models`: one array
+named often, deep nesting, shapes, types and classes that are none), which have to give
+ModelFormatError. Some are behind symbolic links.
 
-A *canary* proves that nothing in a file runs: payloads name a function of this module,
-a module of a planted folder on the path, and shell commands; all would leave a file.
-An audit hook notes what is imported, compiled, opened for writing or started.
+They are loaded in a child with limits of memory and of time per file: a file that ends
+the child is named. A *canary* proves that nothing in a file runs: payloads name a
+function of this module, a module of a planted folder on the path, and shell commands;
+all would leave a file. An audit hook notes what is compiled, started or opened for
+writing.
 
 Prints how many were refused and loaded, the longest time, the largest memory above the
 baseline and the canary. With --atheris, where it is installed, coverage guides it.
 """
 
 import argparse
-import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,19 +33,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from model_files import FIRST, resigned, split_file
+from crafted_models import CRAFTED
+from model_files import resigned, split_file
+from mutated_models import CANARY, MUTATIONS
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
 from tensorcrp.persistence import ModelFormatError, load, save
 
 LIMIT_SECONDS, LIMIT_BYTES = 2.0, 200 * 2**20
+HANG_SECONDS, MOST_BYTES = 30, 2**30  # what ends the child
 BATCH = 500
-HUGE = [0, 1, -1, 2**31, 2**32 - 1, 2**40, 2**53, 2**62, 2**63, 2**64, 10**30, 1.5]
-PATHS = ["../../etc/passwd", "/etc/passwd", "a/../b", "C:\\x", "x\0y", "", "." * 300]
-DTYPES = ["F64", "F32", "I64", "U8", "BOOL", "O", "object", "F128", "<f8", "", None, 7]
-ODD = [None, True, -1, 1e308, "", "x" * 1000, [], {}, [[]], {"array": "nothing"}]
-TAGS = "array tuple dict range scalar texts objects float model classifier splitter"
-TAGS = [*TAGS.split(), "random_state", "scatter", "pickle", "__reduce__", "eval", "py"]
 
 
 # --- seeds ------------------------------------------------------------------------
@@ -70,255 +69,33 @@ def seeds(folder):
     return contents, X
 
 
-# --- mutations --------------------------------------------------------------------
-
-
-def flip_bits(content, rng):
-    content = bytearray(content)
-    for _ in range(rng.choice([1, 1, 2, 8, 64])):
-        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-    return bytes(content)
-
-
-def cut_or_grow(content, rng):
-    where = rng.randrange(len(content) + 1)
-    return rng.choice(
-        [
-            content[:where],
-            content[where:],
-            content + bytes(rng.randrange(1, 5000)),
-            content[:where] + bytes(rng.randrange(1, 100)) + content[where:],
-            content[:where] + content[:where],
-        ]
-    )
-
-
-def forge_length(content, rng):
-    header, data = split_file(content)
-    length = rng.choice([0, 1, len(header) - 1, len(header) + 1, 2**21, 2**31, 2**40])
-    length = rng.choice([length, 2**63, 2**64 - 1, rng.randrange(2**64)])
-    return resigned(header, data, length)
-
-
-def flip_header(content, rng):
-    """Characters of the header, signed again."""
-    header, data = split_file(content)
-    header = bytearray(header)
-    for _ in range(rng.choice([1, 1, 3, 20])):
-        where = rng.randrange(len(FIRST) + 64, len(header))
-        header[where] = rng.choice(
-            b'0123456789"[]{},:.\\-eaN ' + header[where : where + 1]
-        )
-    return resigned(bytes(header), data)
-
-
-def flip_data(content, rng):
-    """Numbers of the arrays, signed again: also NaN, infinity and huge ones."""
-    header, data = split_file(content)
-    data = bytearray(data)
-    for _ in range(rng.choice([1, 1, 5, 50]) if data else 0):
-        where = 8 * rng.randrange(max(1, len(data) // 8))
-        eight = rng.choice(
-            [b"\xff" * 8, bytes(8), rng.randbytes(8), b"\0" * 6 + b"\xf0\x7f"]
-        )
-        data[where : where + 8] = eight[: len(data[where : where + 8])]
-    return resigned(header, bytes(data))
-
-
-def forge_arrays(content, rng):
-    """dtype, shape, offsets and names of arrays."""
-    header, data = split_file(content)
-    header = json.loads(header)
-    names = [name for name in header if name != "__metadata__"]
-    for _ in range(rng.choice([1, 1, 3]) if names else 0):
-        entry = header[rng.choice(names)]
-        what = rng.choice(["dtype", "shape", "data_offsets", "key", "name"])
-        if what == "dtype":
-            entry["dtype"] = rng.choice(DTYPES)
-        elif what == "key":
-            entry[rng.choice(["dtype", "shape", "x"])] = rng.choice(ODD)
-        elif what == "name":
-            header[rng.choice(PATHS)] = dict(entry)
-        elif isinstance(entry.get(what), list) and entry[what]:
-            entry[what][rng.randrange(len(entry[what]))] = rng.choice(HUGE)
-        else:
-            entry[what] = rng.choice(ODD) or [rng.choice(HUGE)] * rng.choice([1, 40])
-    return resigned(_dump(header), data)
-
-
-def terabytes(content, rng):
-    """Sizes that agree with each other and not with the file."""
-    header, data = split_file(content)
-    header = json.loads(header)
-    size = rng.choice([2**30, 2**40, 2**43, 2**60])
-    shape = rng.choice(
-        [[size // 8], [size // 64, 8], [1] * 31 + [size // 8], [0, size]]
-    )
-    end = len(data) + (0 if 0 in shape else size)
-    header["big"] = {"dtype": "F64", "shape": shape, "data_offsets": [len(data), end]}
-    return resigned(_dump(header), data)
-
-
-def forge_texts(content, rng):
-    """Class, version, parameters and attributes: a node of the tree replaced."""
-    header, data = split_file(content)
-    header = json.loads(header)
-    texts = header["__metadata__"]
-    name = rng.choice(["class", "format", "versions", "sample_shape"] + ["state"] * 4)
-    name = rng.choice([name, "parameters"])
-    if name in ("class", "format"):
-        texts[name] = rng.choice(
-            [*PATHS, "os.system", "TensorCRP", "MPCA", "9.9", "1.5"]
-        )
-    else:
-        tree = json.loads(texts[name])
-        _spoil(tree, rng)
-        texts[name] = json.dumps(tree)
-    return resigned(_dump(header), data)
-
-
-def _spoil(tree, rng):
-    """Change one place of a tree of JSON."""
-    places = []
-
-    def walk(node):
-        for key in range(len(node)) if isinstance(node, list) else list(node):
-            places.append((node, key))
-            if isinstance(node[key], (list, dict)):
-                walk(node[key])
-
-    if isinstance(tree, (list, dict)):
-        walk(tree)
-    if not places:
-        return
-    node, key = rng.choice(places)
-    old = node[key]
-    tag = rng.choice(TAGS)
-    node[key] = rng.choice(
-        [
-            rng.choice(ODD),
-            rng.choice(HUGE),
-            {tag: old},
-            {tag: rng.choice(ODD)},
-            rng.choice(places)[0],
-            _payload(rng),
-            {
-                "dict": [
-                    ["class", rng.choice(["os.system", "TensorCRP"])],
-                    ["params", old],
-                ]
-            },
-        ]
-    )
-    try:
-        json.dumps(tree)
-    except (ValueError, RecursionError):  # a tree that holds itself
-        node[key] = old
-
-
-def _payload(rng):
-    """What would run if anything ran."""
-    words = ["fuzz_models.canary", "planted_canary", "os.system", "builtins.eval"]
-    command = f"touch {CANARY}"
-    return rng.choice(
-        [
-            {"model": {"dict": [["class", rng.choice(words)], ["params", command]]}},
-            {"__reduce__": [rng.choice(words), [command]]},
-            {"py/reduce": [{"py/function": rng.choice(words)}, [command]]},
-            f"__import__('os').system({command!r})",
-            f"!!python/object/apply:os.system [{command}]",
-        ]
-    )
-
-
-def deep_or_large(content, rng):
-    header, data = split_file(content)
-    n = rng.choice([10**3, 10**5, 10**6])
-    piece = rng.choice(
-        [
-            b"[" * n + b"]" * n,
-            b'{"a":' * n,
-            b'{"":1},' * (2**21 // 7),
-            b"[]," * (2**21 // 3),
-        ]
-    )
-    header = header.rstrip()[:-1] + b',"x":[' + piece[: rng.choice([len(piece), 2**20])]
-    return resigned(header + rng.choice([b"0]}", b"]}", b""]), data)
-
-
-def nested_text(content, rng):
-    """Many values in the JSON of the attributes, within the size of a header."""
-    header, data = split_file(content)
-    header = json.loads(header)
-    piece = rng.choice(
-        ["[],", '{"":1},', "1.5,", '{"tuple":[]},', "[" * 50 + "]" * 50 + ","]
-    )
-    n = rng.choice(
-        [1000, 14_000, 40_000, (2**21 - len(_dump(header))) // (len(piece) + 4)]
-    )
-    header["__metadata__"]["state"] = "[" + piece * max(n, 0) + "0]"
-    return resigned(_dump(header), data)
-
-
-def without_checksum(content, rng):
-    where = rng.randrange(8 + len(FIRST), 8 + len(FIRST) + 64)
-    return (
-        content[:where] + rng.choice([b"0", b"g", b'"', b"\xff"]) + content[where + 1 :]
-    )
-
-
-def other_formats(content, rng):
-    header, _ = split_file(content)
-    return rng.choice(
-        [
-            b"\x80\x04c" + b"fuzz_models\ncanary\n(tR.",
-            b"PK\x03\x04" + content,  # a zip archive
-            b"\x1f\x8b\x08" + content,  # gzip
-            b"\x93NUMPY\x01\x00" + content,
-            resigned(b" " + header, b""),
-            b"",
-        ]
-    )
-
-
-MUTATIONS = [
-    flip_bits,
-    cut_or_grow,
-    forge_length,
-    flip_header,
-    flip_data,
-    forge_arrays,
-    terabytes,
-    forge_texts,
-    forge_texts,
-    deep_or_large,
-    nested_text,
-    without_checksum,
-    other_formats,
-]
-
-
-def _dump(header):
-    """The header with the checksum first, where it belongs."""
-    return json.dumps(header, separators=(",", ":")).encode()
+# --- files ------------------------------------------------------------------------
 
 
 def make(folder, count, seed):
-    """Write `count` mutants into the folder."""
+    """Write `count` files into the folder: three in four mutants, the rest crafted."""
     contents = [each.read_bytes() for each in sorted(Path(folder).glob("seed-*"))]
     rng = random.Random(seed)
     for i in range(count):
-        mutate = rng.choice(MUTATIONS)
-        content = mutate(rng.choice(contents), rng)
-        if rng.random() < 0.1:  # two at once
-            with suppress(Exception):  # some need a file that is still whole
-                content = rng.choice(MUTATIONS)(content, rng)
-        (Path(folder) / f"mutant-{i:05d}-{mutate.__name__}").write_bytes(content)
+        if i % 4 == 3:
+            kind = rng.choice([*CRAFTED])
+            content = CRAFTED[kind](rng)
+        else:
+            kind, content = mutant(rng.choice(contents), rng)
+        (Path(folder) / f"made-{i:05d}-{kind}").write_bytes(content)
+
+
+def mutant(content, rng):
+    """Name of a mutation, and the file that it makes of a sound one."""
+    mutate = rng.choice(MUTATIONS)
+    content = mutate(content, rng)
+    if rng.random() < 0.1:  # two at once
+        with suppress(Exception):  # some need a file that is still whole
+            content = rng.choice(MUTATIONS)(content, rng)
+    return mutate.__name__, content
 
 
 # --- the canary -------------------------------------------------------------------
-
-CANARY = Path(tempfile.gettempdir()) / f"tensorcrp-canary-{os.getpid()}"
 
 
 def canary(*args):
@@ -359,6 +136,7 @@ class Fuzzer:
         planted.write_text(f"open({str(CANARY)!r}, 'w').close()")
         sys.path.insert(0, str(self.folder))
         self.path, self.link = self.folder / "model", self.folder / "link"
+        self.current = self.folder / "current"
         self.link.symlink_to(self.path)
         for content in self.contents:  # whatever the first load of a class imports
             self.attempt(content, "sound")
@@ -369,7 +147,8 @@ class Fuzzer:
     def attempt(self, content, kind, path=None):
         """Load one file; a model that comes out has to work or refuse its input."""
         self.path.write_bytes(content)
-        start = time.perf_counter()
+        self.current.write_text(kind)
+        start = time.process_time()
         self.audit.active = True
         try:
             with warnings.catch_warnings():
@@ -383,11 +162,13 @@ class Fuzzer:
             return
         finally:
             self.audit.active = False
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             self.slowest = max(self.slowest, (seconds, kind))
         if model is not None:
             self.counts["loaded"] += 1
             self.use(model, kind)
+            if kind in CRAFTED:
+                self.failures.append((kind, "loaded", repr(model)[:200]))
 
     def use(self, model, kind):
         """The right kind of thing: features of the shape that the model promises."""
@@ -409,10 +190,12 @@ class Fuzzer:
             command = [sys.executable, __file__, "--make", str(self.folder)]
             command += ["--count", str(size), "--seed", f"{seed}.{batch}"]
             subprocess.run(command, check=True)
-            for each in sorted(self.folder.glob("mutant-*")):
+            for each in sorted(self.folder.glob("made-*")):
                 kind = each.name.split("-")[2]
-                link = self.link if len(kind) % 2 and done % 10 == 0 else None
+                link = self.link if done % 10 == 0 else None
+                signal.alarm(HANG_SECONDS)  # unhandled: it ends the process
                 self.attempt(each.read_bytes(), kind, link)
+                signal.alarm(0)
                 each.unlink()
                 done += 1
             print(f"\r{done}/{count}", end="", file=sys.stderr, flush=True)
@@ -425,7 +208,7 @@ class Fuzzer:
             f"{sum(self.counts.values()) + len(self.failures)} files: "
             f"{self.counts['refused']} refused, {self.counts['loaded']} loaded, "
             f"{len(self.failures)} failures",
-            f"slowest {self.slowest[0]:.3f} s ({self.slowest[1]})",
+            f"slowest {self.slowest[0]:.3f} s of processor ({self.slowest[1]})",
             f"peak memory above the baseline {grown / 2**20:.0f} MB",
             f"canary: {'SUNG ' + str(dict(self.audit.seen)) if sung else 'silent'}",
             *(f"FAILURE {failure}" for failure in self.failures[:20]),
@@ -437,6 +220,13 @@ class Fuzzer:
 def peak_bytes():
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def limit_memory():
+    """Address space for what is there and MOST_BYTES more."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def guided(fuzzer):
@@ -457,22 +247,42 @@ def guided(fuzzer):
     atheris.Fuzz()
 
 
+def load_all(arguments):
+    """The child: load every file within limits, and print the report."""
+    fuzzer = Fuzzer(arguments.child)
+    if arguments.atheris:
+        guided(fuzzer)
+    if Path("/proc/self/statm").exists():
+        limit_memory()
+    text, good = fuzzer.run(arguments.count, arguments.seed).report()
+    print("\n" + text)
+    return not good
+
+
+def in_a_child():
+    """This command again in a child; a file that ends it is kept and named."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, *sys.argv[1:], "--child", folder]
+        code = subprocess.run(command).returncode
+        if code < 0:
+            kind = (Path(folder) / "current").read_text()
+            kept = Path(tempfile.gettempdir()) / f"tensorcrp-fuzz-{os.getpid()}"
+            kept.write_bytes((Path(folder) / "model").read_bytes())
+            print(f"FAILURE {kind} ended the process by signal {-code}: {kept}")
+    return code
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--atheris", action="store_true")
     parser.add_argument("--make", help=argparse.SUPPRESS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.make:
         return make(arguments.make, arguments.count, arguments.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        fuzzer = Fuzzer(folder)
-        if arguments.atheris:
-            guided(fuzzer)
-        text, good = fuzzer.run(arguments.count, arguments.seed).report()
-    print("\n" + text)
-    sys.exit(not good)
+    sys.exit(load_all(arguments) if arguments.child else in_a_child())
 
 
 if __name__ == "__main__":

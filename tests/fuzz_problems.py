@@ -32,9 +32,10 @@ from multiprocessing import get_context
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tensorcrp import TensorCRP, _ascent, solver
-from tensorcrp._algebra import NULL, cp_dense
-from tensorcrp._ascent import Ascent, _ratio
+from tensorcrp import TensorCRP
+from tensorcrp.solver import path
+from tensorcrp.solver.ascent import Ascent
+from tensorcrp.solver.cp import NULL, cp_dense
 
 DOCUMENTED = {
     "fewer than two classes": "one class",
@@ -125,6 +126,9 @@ def estimator(rng, shape):
     )
 
 
+VALUE = Ascent._value
+
+
 @dataclass
 class Watched:
     """What the solver did: block updates of all lanes, and projections found.
@@ -139,15 +143,13 @@ class Watched:
     start: np.ndarray | None = None  # numerators of the starts
     mixing: float = 1.0  # largest norm of white coordinates, for all projections so far
 
-    def ratio(self, blocks, u, ridges):
-        """In place of `_ascent._ratio`, which is asked for the J of the start first."""
+    def value(self, blocks, u):
+        """Before `Ascent._value`, which is asked for the J of the start first."""
         self.start = blocks[0].energy(u)
-        return _ratio(blocks, u, ridges)
 
     def keep(self, ascent, active, mode, u, white, blocks, coordinates):
         """Before `Ascent._keep`."""
-        lambdas = ascent.found.lambdas[ascent.which[active]]
-        proposed = _ratio(blocks, coordinates, lambdas)
+        proposed = VALUE(ascent, active, blocks, coordinates)
         for i, (lane, J) in enumerate(zip(active, proposed, strict=True)):
             self.count += 1
             self.mixing = max(self.mixing, np.linalg.norm(white[i]))
@@ -161,7 +163,7 @@ class Watched:
                 self.losses.append((1 - J / before, share))
 
     def climb(self, ascent):
-        """After `_ascent.climb`."""
+        """After `climb`."""
         factors = [ascent.factors[0] * ascent.weights[:, None], *ascent.factors[1:]]
         for lane, W in enumerate(cp_dense(factors).reshape(len(ascent.which), -1)):
             numerator, J = true_objective(ascent, lane, W)
@@ -173,7 +175,7 @@ class Watched:
 @contextmanager
 def watched_solver():
     """What the solver does meanwhile, as `Watched`."""
-    keep, climb, watched = Ascent._keep, solver.climb, Watched()
+    keep, climb, watched = Ascent._keep, path.climb, Watched()
 
     def watched_keep(self, *arguments):
         watched.keep(self, *arguments)
@@ -186,12 +188,16 @@ def watched_solver():
         for ascent in ascents:
             watched.climb(ascent)
 
-    Ascent._keep, solver.climb = watched_keep, watched_climb
-    _ascent._ratio = watched.ratio
+    def watched_value(self, active, blocks, u, *squares):
+        watched.value(blocks, u)
+        return VALUE(self, active, blocks, u, *squares)
+
+    Ascent._keep, path.climb = watched_keep, watched_climb
+    Ascent._value = watched_value
     try:
         yield watched
     finally:
-        Ascent._keep, solver.climb, _ascent._ratio = keep, climb, _ratio
+        Ascent._keep, path.climb, Ascent._value = keep, climb, VALUE
 
 
 def true_objective(ascent, lane, W):
@@ -203,7 +209,7 @@ def true_objective(ascent, lane, W):
     ]
     energies = []
     for rows in ascent.problem.rows:
-        left = rows.samples.flat.astype(float)
+        left = rows.rows.flat.astype(float)
         for V in earlier:
             left = left - np.outer(left @ V, V)
         energies.append(np.sum((left @ W) ** 2))
@@ -222,7 +228,7 @@ def rounding(ascent, lane, J, numerator, mixing):
     """
     if not numerator > np.finfo(float).tiny:
         return np.inf
-    between, within = (rows.samples.flat for rows in ascent.problem.rows)
+    between, within = (rows.rows.flat for rows in ascent.problem.rows)
     eps = max(np.finfo(each.dtype).eps for each in (between, within))
     top, bottom = (np.sum(np.square(each, dtype=float)) for each in (between, within))
     bottom += ascent.found.lambdas[ascent.which[lane]]
@@ -284,14 +290,14 @@ class Tally:
             self.failures.append((number, repr(error)[:200]))
 
     def _check(self, number, model, features):
-        histories = [J for J in model.objective_ if J[-1] > 0]
+        histories = [J for J in model.history_ if J[-1] > 0]
         drop = max(
             (np.max((J[:-1] - J[1:]) / J[-1], initial=0) for J in histories), default=0
         )
         self._note("kept", drop, number)
         if drop > 0:
             self.failures.append((number, f"J falls by {drop:.2g}"))
-        arrays = [features, model.projections_, *model.factors_, *model.objective_]
+        arrays = [features, model.projections_, *model.factors_, *model.history_]
         if not all(np.isfinite(each).all() for each in arrays):
             self.failures.append((number, "not finite"))
 

@@ -34,8 +34,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from tensorcrp import TensorCRP
-from tensorcrp._sources import as_source
-from tensorcrp.distributed._rows import DaskRows
+from tensorcrp.storage.chunks import DeflatedChunks
+from tensorcrp.storage.sources import as_source
 
 SHAPE, N_CLASSES = (8, 32, 32, 3), 10
 SIZE = 4 * int(np.prod(SHAPE))  # bytes of a clip
@@ -306,7 +306,7 @@ def bytes_per_pass(client, X, y, sweeps):
     Now and then dask moves a chunk to a worker that has less to do: once, not in
     every pass.
     """
-    passes, plain = [], DaskRows.block
+    passes, plain = [], DeflatedChunks.block
 
     def total():
         return sent() + sum(client.run(sent).values())
@@ -319,11 +319,11 @@ def bytes_per_pass(client, X, y, sweeps):
         passes.append(total() - before - asking)
         return block
 
-    DaskRows.block = counted
+    DeflatedChunks.block = counted
     try:
         crp(sweeps).fit(X.persist(), y)
     finally:
-        DaskRows.block = plain
+        DeflatedChunks.block = plain
     return np.median(passes)
 
 

@@ -38,18 +38,26 @@ SESSIONS = ROOT / ".mutants"
 SHRINK = "test_streaming.py::test_error_of_fewer_rows_is_within_its_bound"
 TESTS = {
     "scatter": f"test_scatter.py {SHRINK}",
-    "_centred": "test_scatter.py test_sources.py",
-    "solver": "test_ascent.py test_rows.py test_solver.py",
-    "_algebra": "test_algebra.py test_ascent.py test_rows.py test_solver.py",
-    "_ascent": "test_ascent.py test_rows.py test_solver.py",
-    "_starts": "test_ascent.py test_rows.py test_solver.py",
-    "_rows": "test_ascent.py test_rows.py test_solver.py",
+    "storage.centred": "test_scatter.py test_sources.py",
+    "solver.cp": "test_algebra.py test_ascent.py test_rows.py test_solver.py",
+    **dict.fromkeys(
+        ("solver.path", "solver.ascent", "solver.starts", "solver.directions"),
+        "test_ascent.py test_rows.py test_solver.py test_extending.py",
+    ),
+    **dict.fromkeys(
+        ("solver.rows", "solver.array_rows", "solver.blocks", "solver.linalg"),
+        "test_algebra.py test_ascent.py test_rows.py test_solver.py",
+    ),
+    **dict.fromkeys(
+        ("solver.metric", "solver.model", "solver.objective", "solver.deflation"),
+        "test_metrics.py test_extending.py test_solver.py",
+    ),
 }
 LIBRARIES = """numpy scipy.linalg tensorly tensorly.cp_tensor tensorly.tenalg hypothesis
     threadpoolctl sklearn.base sklearn.discriminant_analysis sklearn.model_selection
     sklearn.neighbors sklearn.svm sklearn.utils.estimator_checks numpy.testing"""
 # Without tests that take seconds and check what a quicker one in the list does too.
-PYTEST = ["-x", "-q", "-p", "no:cacheprovider"]
+PYTEST = ["-x", "-q", "-n0", "-p", "no:cacheprovider"]
 PYTEST += ["-k", "not algorithm_1 and not sequential_deflation"]
 # Eleven replacements of every operator say little more than two: keep + - * /.
 EXCLUDED = re.compile(
@@ -71,7 +79,8 @@ class Module:
     """A module, its mutants and what became of them so far."""
 
     def __init__(self, name):
-        self.name, self.path = name, ROOT / "tensorcrp" / f"{name}.py"
+        self.name = name
+        self.path = (ROOT / "tensorcrp").joinpath(*name.split(".")).with_suffix(".py")
         self.source = self.path.read_text()
         checksum = hashlib.sha256(self.source.encode()).hexdigest()[:12]
         self.session = SESSIONS / f"{name}-{checksum}.jsonl"

@@ -11,53 +11,51 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import tensorcrp
 
 PACKAGE = Path(tensorcrp.__file__).parent
 REPOSITORY = Path(__file__).parent.parent
 
-# A module may import modules of a smaller number only. Equal numbers do not know
-# each other: statistics (scatter) and optimisation (solver) meet in crp alone.
+# A module may import modules of a smaller number only, and those of its own room:
+# statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
-    "_blas": 0,
-    "_checks": 0,
-    "_lapack": 0,
-    "_memory": 0,
-    "_notebook": 0,
-    "_progress": 0,
-    "_results": 0,
-    "_sketch": 0,
-    "_sources": 0,
-    "_threads": 0,
-    "signals": 0,
-    "video": 0,
-    "_algebra": 1,
-    "datasets": 1,  # reads clips through video
-    "_samples": 2,
-    "_rows": 3,
-    "_ascent": 4,
-    "_centred": 4,
-    "_starts": 4,
-    "scatter": 5,
-    "solver": 5,
-    "_estimator": 6,
-    "distributed": 6,  # makes statistics for _fitting; knows scatter, no estimators
-    "_fitting": 7,
-    "_folds": 8,
+    "base.files": 0,
+    "base.memory": 0,
+    "base.notebook": 0,
+    "base.parameters": 0,
+    "base.pixels": 0,
+    "base.progress": 0,
+    "base.results": 0,
+    "base.threads": 0,
+    "base.types": 0,
+    "base.validation": 0,
+    "signals": 1,
+    "solver": 1,
+    "video": 1,
+    "storage.sketch": 1,
+    "storage.sources": 1,
+    "storage.tasks": 1,
+    "base.state": 1,
+    "base.estimator": 2,
+    "datasets": 2,  # reads clips through video
+    "storage.roots": 2,
+    "storage.centred": 3,
+    "storage.chunks": 4,
+    "scatter": 4,
+    "storage.chunk_statistics": 5,
+    "base.batches": 6,
+    "base.fitting": 7,
     "crp": 8,
     "baselines": 8,
     "model_selection": 9,
     "plotting": 10,
     "persistence": 10,
     "__init__": 11,
-    "bench": 12,
     "experiments": 12,
     "cli": 13,
     "__main__": 14,
 }
-LEAVES = [name for name, number in RANK.items() if number == 0]
 OPTIONAL = (
     *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
     *("onnx", "onnxruntime", "skops", "kalelinear"),
@@ -69,20 +67,31 @@ DEPENDENCIES = (
 LONGEST_MODULE = 400
 FOLDERS = {"tensorcrp", "tests", "docs", "examples"}
 
+LARGEST_PACKAGES = ("base", "storage")  # whose modules have layers of their own
 MODULES = sorted(PACKAGE.rglob("*.py"))
-modules = pytest.mark.parametrize(
-    "path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE))
-)
 
 
-def layer(path):
-    """The entry of RANK that a file belongs to: its module, or its subpackage."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def dotted(path):
+    """``solver.rows`` for tensorcrp/solver/rows.py, ``solver`` for its __init__."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+
+
+def room(name):
+    """The entry of RANK that a dotted name inside the package belongs to."""
+    first, *rest = name.split(".")
+    return ".".join([first, *rest[:1]]) if first in LARGEST_PACKAGES else first
 
 
 def imported_names(path):
-    """Dotted names of everything that a file imports, inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Dotted names of everything that a file imports, inside functions too.
+
+    But for the names that the package itself loads later and shows to type checkers.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if path == PACKAGE / "__init__.py":
+        tree.body = [node for node in tree.body if not isinstance(node, ast.If)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -90,17 +99,14 @@ def imported_names(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def own_layers(path):
-    """Layers of this package that a file imports."""
+def own_rooms(path):
+    """Rooms of this package that a file imports from."""
+    known = {dotted(each) for each in MODULES}
     for name in imported_names(path):
-        first, *rest = name.split(".")
+        first, _, rest = name.partition(".")
         if first == "tensorcrp":
-            is_module = rest and rest[0] in known_layers()
-            yield rest[0] if is_module else "__init__"
-
-
-def known_layers():
-    return {layer(path) for path in MODULES}
+            inside = rest in known or rest.rpartition(".")[0] in known
+            yield room(rest) if inside else "__init__"
 
 
 def outside_packages(path):
@@ -117,55 +123,72 @@ def python(code):
 
 
 def number(name):
-    assert name in RANK, f"give {name} a number in RANK; DESIGN.md names the layers"
+    assert name in RANK, f"give {name} a number in RANK"
     return RANK[name]
 
 
-@modules
-def test_imports_point_downwards(path):
-    me = layer(path)
-    for other in own_layers(path):
-        allowed = other == me or number(other) < number(me)
-        assert allowed, f"{me} (layer {number(me)}) imports {other} ({number(other)})"
+def test_imports_point_downwards():
+    for path in MODULES:
+        me = room(dotted(path))
+        if me in LARGEST_PACKAGES:  # their __init__ imports nothing
+            assert not set(own_rooms(path))
+            continue
+        for other in own_rooms(path):
+            allowed = other == me or number(other) < number(me)
+            words = f"{me} ({number(me)}) imports {other} ({number(other)})"
+            assert allowed, f"{dotted(path)}: {words}"
 
 
-@modules
-def test_every_module_has_a_layer(path):
-    number(layer(path))
+def test_private_modules_stay_in_their_package():
+    for path in MODULES:
+        me = dotted(path).split(".")[0]
+        for name in imported_names(path):
+            parts = name.split(".")
+            private = parts[0] == "tensorcrp" and any(
+                part.startswith("_") and not part.startswith("__") for part in parts
+            )
+            assert not private or parts[1] == me, f"{dotted(path)} imports {name}"
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_leaves_import_nothing_of_ours(name):
-    files = [path for path in MODULES if layer(path) == name]
-    assert not {other for path in files for other in own_layers(path)} - {name}
+def test_statistics_and_optimisation_are_strangers():
+    """Scatter knows rows and no projections, the solver knows no labels."""
+    for path in MODULES:
+        names = [n for n in imported_names(path) if n.startswith("tensorcrp.")]
+        if dotted(path).startswith("solver"):
+            rooms = {room(name.partition(".")[2]) for name in names}
+            assert rooms <= {"solver", "base.threads", "base.types"}, dotted(path)
+        if dotted(path) == "scatter":
+            from_solver = {n for n in names if n.startswith("tensorcrp.solver")}
+            modules = {name.split(".")[2] for name in from_solver}
+            assert modules <= {"rows", "array_rows", "cp", "metric"}
 
 
-@pytest.mark.parametrize(
-    ("name", "stranger"),
-    [
-        ("scatter", "solver"),
-        ("scatter", "_ascent"),
-        ("scatter", "_starts"),
-        ("solver", "scatter"),
-        ("_ascent", "scatter"),
-        ("_starts", "scatter"),
-    ],
-)
-def test_statistics_and_optimisation_are_strangers(name, stranger):
-    assert stranger not in set(own_layers(PACKAGE / f"{name}.py"))
+def test_one_module_talks_to_tensorly_and_one_to_blas():
+    for path in MODULES:
+        names = set(imported_names(path))
+        # The bench measures other packages.
+        if not dotted(path).startswith(("solver.cp", "experiments.bench")):
+            assert "tensorly" not in outside_packages(path), dotted(path)
+        low = {
+            n for n in names if n.startswith(("scipy.linalg.blas", "scipy.linalg.la"))
+        }
+        assert not low or dotted(path) == "solver.linalg", dotted(path)
 
 
-@modules
-def test_algebra_alone_talks_to_tensorly(path):
-    allowed = layer(path) in ("_algebra", "bench")  # the bench measures rivals
-    assert allowed or "tensorly" not in outside_packages(path)
+def test_numerics_do_not_know_estimators():
+    for path in MODULES:
+        name = dotted(path)
+        if (name.startswith("solver") and name != "solver.path") or name == "scatter":
+            assert "sklearn" not in outside_packages(path), name
 
 
-@pytest.mark.parametrize(
-    "name", ["_algebra", "_rows", "_ascent", "_starts", "scatter", "solver"]
-)
-def test_numerics_do_not_know_scikit_learn(name):
-    assert "sklearn" not in outside_packages(PACKAGE / f"{name}.py")
+def test_names_of_modules_are_unique():
+    names = [path.name for path in MODULES if path.name != "__init__.py"]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_the_top_of_the_package_is_small():
+    assert len(list(PACKAGE.glob("*.py"))) <= 7
 
 
 # --- importing the package --------------------------------------------------------
@@ -212,10 +235,10 @@ print(before == state())
 # --- sizes, names, folders --------------------------------------------------------
 
 
-@modules
-def test_no_module_is_too_long(path):
-    length = len(path.read_text(encoding="utf-8").splitlines())
-    assert length <= LONGEST_MODULE, f"{path.name} has {length} lines: split it"
+def test_no_module_is_too_long():
+    for path in MODULES:
+        length = len(path.read_text(encoding="utf-8").splitlines())
+        assert length <= LONGEST_MODULE, f"{path.name} has {length} lines: split it"
 
 
 def body_lengths(path):
@@ -235,18 +258,27 @@ def test_print_function_lengths():
     assert lengths
 
 
-@modules
-def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_every_module_says_what_it_is():
+    for path in MODULES:
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
-@modules
-def test_public_names_are_strings_that_resolve(path):
-    name = ".".join(["tensorcrp", *path.relative_to(PACKAGE).with_suffix("").parts])
-    module = importlib.import_module(name.removesuffix(".__init__"))
-    for public in getattr(module, "__all__", []):
-        assert isinstance(public, str)
-        assert hasattr(module, public)
+def test_public_names_are_strings_that_resolve():
+    for path in MODULES:
+        name = f"tensorcrp.{dotted(path)}".removesuffix(".__init__")
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", []):
+            assert isinstance(public, str)
+            assert hasattr(module, public)
+
+
+def test_submodules_are_attributes_after_import():
+    code = "import tensorcrp; print(tensorcrp.baselines.RidgeLDA(), *dir(tensorcrp))"
+    ridge, *names = python(code).split()
+    assert ridge == "RidgeLDA()"
+    assert {*tensorcrp.__all__, "baselines", "solver", "video", "plotting"} <= set(
+        names
+    )
 
 
 def test_star_import():

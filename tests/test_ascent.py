@@ -5,19 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 
-from tensorcrp import _ascent, _starts
-from tensorcrp._algebra import cp_dense
-from tensorcrp._ascent import (
-    EPS,
-    Ascent,
-    Problem,
-    climb,
-    ridge_lda,
-    ridge_lda_of_rows,
-)
-from tensorcrp._rows import Block, as_rows
-from tensorcrp._starts import identity_start, ridge_directions
-from tensorcrp.solver import _best_lane, _Found, solve
+from tensorcrp.solver import PaperDeflation, SmallGain, directions, solve
+from tensorcrp.solver import objective as objectives
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.ascent import Ascent, Problem, climb
+from tensorcrp.solver.blocks import Block
+from tensorcrp.solver.cp import cp_dense
+from tensorcrp.solver.deflation import Found
+from tensorcrp.solver.directions import ridge_directions
+from tensorcrp.solver.linalg import EPS, cholesky, ridge_lda, ridge_lda_of_rows
+from tensorcrp.solver.path import _best_lane
+from tensorcrp.solver.starts import identity_start
 
 SHAPE, RANK = (4, 3, 2), 2
 
@@ -87,8 +85,8 @@ def test_rows_decide_how_a_block_is_solved(rng, monkeypatch):
     ways = []
 
     def watched(name):
-        way = getattr(_ascent, name)
-        monkeypatch.setattr(_ascent, name, lambda *a: ways.append(name) or way(*a))
+        way = getattr(objectives, name)
+        monkeypatch.setattr(objectives, name, lambda *a: ways.append(name) or way(*a))
 
     watched("ridge_lda")
     watched("ridge_lda_of_rows")
@@ -98,7 +96,7 @@ def test_rows_decide_how_a_block_is_solved(rng, monkeypatch):
     monkeypatch.setattr(Block, "is_long", False)
     (plain,) = solve(*rows, [0.5], rank=2, n_components=4)
     assert set(ways) == {"ridge_lda"}
-    for one, other in zip(short.objective, plain.objective, strict=True):
+    for one, other in zip(short.history, plain.history, strict=True):
         assert_allclose(one, other, rtol=1e-8)
 
 
@@ -120,11 +118,10 @@ def test_nothing_to_separate_gives_the_last_coordinate(rng):
     assert_allclose(np.linalg.norm(u[1]), 1)
 
 
-def test_j_is_nought_where_there_is_neither_scatter_nor_ridge(rng):
-    blocks = Block(rng.standard_normal((2, 4, 3))), Block(np.zeros((2, 4, 5)))
-    u = units(rng, 2, 4)
-    J = _ascent._ratio(blocks, u, np.array([0.0, 0.5]))
-    assert_allclose(J, [0, np.sum((u[1] @ blocks[0].Z[1]) ** 2) / 0.5])
+def test_j_is_zero_where_there_is_neither_scatter_nor_ridge(rng):
+    top = rng.random(2)
+    J = objectives.DiscriminantRatio().value(top, np.array([0.0, 0.5]))
+    assert_allclose(J, [0, top[1] / 0.5])
 
 
 def test_what_is_no_scatter_is_refused(rng):
@@ -135,11 +132,24 @@ def test_what_is_no_scatter_is_refused(rng):
 # --- ascent of one component ------------------------------------------------------
 
 
+def problem_of(rows, lanes):
+    """The paper's problem on arrays, with room for four projections."""
+    shape = rows[0].shape[1:]
+    deflated = [ArrayRows.of(each).deflated(lanes, 4) for each in rows]
+    return Problem(*deflated, None, is_direct=len(shape) == 1)
+
+
+def found_of(shape, lambdas, rank, n_components):
+    lambdas = np.array(lambdas)
+    ranks = [rank] * len(lambdas)
+    return Found(shape, lambdas, ranks, n_components, PaperDeflation())
+
+
 def begin(rng, shape=SHAPE, lambdas=(0.1, 10.0), which=(1, 0, 1), rank=RANK):
     """An ascent of three lanes with random starts, and its rows as vectors."""
     rows = [rng.standard_normal((n, *shape)) for n in (3, 30)]
-    problem = Problem(*(as_rows(each, len(lambdas), 4) for each in rows))
-    found = _Found(shape, np.array(lambdas), 4, rank)
+    problem = problem_of(rows, len(lambdas))
+    found = found_of(shape, lambdas, rank, 4)
     factors = [rng.standard_normal((len(which), size, rank)) for size in shape]
     flat = [each.reshape(len(each), -1) for each in rows]
     return Ascent(problem, found, np.array(which), factors), factors, flat
@@ -157,7 +167,7 @@ def test_j_of_the_start_and_of_the_end_are_those_of_the_projections(rng, shape):
     assert_allclose(
         projections(ascent), cp_dense(factors).reshape(3, -1), rtol=1e-12, atol=1e-12
     )
-    climb([ascent], max_iter=2, tol=0)
+    climb([ascent], max_iter=2, stop=SmallGain(0))
     starts, ends = cp_dense(factors).reshape(3, -1), projections(ascent)
     assert_allclose(np.linalg.norm(ends, axis=1), 1)
     for lane, a in enumerate(ascent.which):
@@ -174,12 +184,12 @@ def test_j_of_the_start_and_of_the_end_are_those_of_the_projections(rng, shape):
 
 def test_an_update_that_lowers_j_is_refused(rng, monkeypatch):
     ascent, _, _ = begin(rng)
-    climb([ascent], max_iter=1, tol=0)
+    climb([ascent], max_iter=1, stop=SmallGain(0))
     before = [each.copy() for each in (*ascent.factors, ascent.weights)]
     scores = [each.copy() for each in ascent.scores]
     reached = ascent.objective.copy()
-    monkeypatch.setattr(_ascent, "ridge_lda", lambda *a: ridge_lda(*a)[:, ::-1])
-    climb([ascent], max_iter=2, tol=0)
+    monkeypatch.setattr(objectives, "ridge_lda", lambda *a: ridge_lda(*a)[:, ::-1])
+    climb([ascent], max_iter=2, stop=SmallGain(0))
     after = [*ascent.factors, ascent.weights]
     for old, new in zip([*before, *scores], [*after, *ascent.scores], strict=True):
         assert_array_equal(old, new)
@@ -204,7 +214,7 @@ def test_an_update_that_lowers_j_is_refused(rng, monkeypatch):
 def test_done_when_the_last_updates_added_little(rng, begun, history, tol, done):
     ascent, _, _ = begin(rng, (4, 3))
     ascent.begun[1], ascent.history[1] = begun, history
-    assert_array_equal(ascent._done(np.array([1]), tol), [done])
+    assert_array_equal(ascent._done(np.array([1]), SmallGain(tol)), [done])
     assert_array_equal(ascent.converged, [False, done, False])
 
 
@@ -215,7 +225,7 @@ def test_at_order_1_the_start_is_taken_less_what_was_found(rng):
     found.count = 1
     for each, flat in zip(ascent.problem.rows, rows, strict=True):
         each.keep(earlier @ flat.T)
-    climb([ascent], max_iter=7, tol=0.1)
+    climb([ascent], max_iter=7, stop=SmallGain(0.1))
     for lane, a in enumerate(ascent.which):
         w, start = projections(ascent)[lane], factors[0][lane, :, 0]
         assert_parallel(w, start - (start @ earlier[a]) * earlier[a])
@@ -233,7 +243,7 @@ def test_at_order_1_the_start_is_taken_less_what_was_found(rng):
 @pytest.mark.parametrize("mode", range(3))
 def test_overlaps_are_inner_products_with_the_earlier_projections(rng, mode):
     """Every coordinate of the block as a dense tensor."""
-    found, which = _Found(SHAPE, np.ones(2), 5, RANK), np.array([1, 0, 1])
+    found, which = found_of(SHAPE, np.ones(2), RANK, 5), np.array([1, 0, 1])
     for each in found.factors:
         each[:] = rng.standard_normal(each.shape)
     found.count = 3
@@ -252,7 +262,7 @@ def test_overlaps_are_inner_products_with_the_earlier_projections(rng, mode):
 
 
 def test_weighted_sum_is_that_of_the_dense_projections(rng):
-    found = _Found(SHAPE, np.ones(2), 5, RANK)
+    found = found_of(SHAPE, np.ones(2), RANK, 5)
     for each in found.factors:
         each[:] = rng.standard_normal(each.shape)
     found.count = 3
@@ -266,7 +276,7 @@ def test_weighted_sum_is_that_of_the_dense_projections(rng):
 @pytest.mark.parametrize("off", [1.0, 1e-6, 0.0])
 def test_vectors_are_made_orthogonal_to_the_earlier_ones(rng, off):
     """Also those that are nearly, or wholly, made up of them."""
-    found = _Found((6,), np.ones(2), 4, 1)
+    found = found_of((6,), np.ones(2), 1, 4)
     W = np.linalg.qr(rng.standard_normal((2, 6, 3)))[0].transpose(0, 2, 1)
     found.factors[0][:, :3, :, 0], found.count = W, 3
     which, more = np.array([1, 0]), rng.standard_normal((2, 6))
@@ -286,9 +296,9 @@ def test_vectors_are_made_orthogonal_to_the_earlier_ones(rng, off):
 
 def test_the_best_start_of_every_lambda_wins():
     objective = np.array([1.0, 5.0, 2.0, 7.0, 3.0, 7.0])
-    assert_array_equal(_best_lane(objective, 2), [1, 3])
-    assert_array_equal(_best_lane(objective, 3), [1, 3, 5])
-    assert_array_equal(_best_lane(objective, 6), range(6))
+    assert_array_equal(_best_lane(objective, 3), [1, 3])
+    assert_array_equal(_best_lane(objective, 2), [1, 3, 5])
+    assert_array_equal(_best_lane(objective, 1), range(6))
 
 
 # --- starts -----------------------------------------------------------------------
@@ -301,11 +311,15 @@ def test_identity_start_begins_again_when_there_are_no_more_columns():
     assert_array_equal(identity_start((3,), 2, None)[0], np.eye(3, 2))
 
 
+LAMBDAS = 0.2, 50.0
+
+
 class Earlier:
     """Earlier projections (A, p, P), as starts ask for them."""
 
     def __init__(self, W):
         self.W, self.count = W, W.shape[1]
+        self.lambdas, self.deflation = np.array(LAMBDAS), PaperDeflation()
 
     def newest(self):
         return self.W[:, -1]
@@ -323,12 +337,11 @@ def test_start_is_ridge_lda_of_the_deflated_rows(
     rng, shape, n, share, most, monkeypatch
 ):
     """From the P x P and the n x n system, from all rows and from some of them."""
-    monkeypatch.setattr(_starts, "START_ROWS", most)
+    monkeypatch.setattr(directions, "START_ROWS", most)
     arrays = [rng.standard_normal((rows, *shape)) for rows in (3, n)]
     between, within = (each.reshape(len(each), -1) for each in arrays)
-    lambdas = np.array([0.2, 50.0])
-    rows = [as_rows(each, 2, 4) for each in arrays]
-    start = ridge_directions(*rows, lambdas, share)
+    lambdas, problem = np.array(LAMBDAS), problem_of(arrays, 2)
+    start = ridge_directions(problem, Earlier(np.empty((2, 0, 1))), share)
     step = 1 if len(shape) == 1 else -(-n // most)
     seen = within[::step]
     ridges = np.maximum(lambdas * len(seen) / n, share / len(seen) * np.sum(seen**2))
@@ -344,7 +357,7 @@ def test_start_is_ridge_lda_of_the_deflated_rows(
             assert_parallel(w, best(*some, ridges[a]))
         if p == 2:
             break
-        for kind, each in enumerate(rows):
+        for kind, each in enumerate(problem.rows):
             scores = [left[a][kind] @ W[a, p] for a in range(2)]
             each.keep(np.stack(scores))
             for a, score in enumerate(scores):
@@ -352,8 +365,6 @@ def test_start_is_ridge_lda_of_the_deflated_rows(
         start.deflate(Earlier(W[:, : p + 1]))
 
 
-def test_starts_refuse_what_is_no_scatter():
+def test_starts_reject_what_is_no_scatter():
     with pytest.raises(np.linalg.LinAlgError, match="scatter of size 2"):
-        _starts._cholesky(-np.eye(2))
-    with pytest.raises(np.linalg.LinAlgError, match="Gram matrix of size 2"):
-        _starts._factored(2, -np.ones(3), np.array([0, 2]), 0.0)
+        cholesky(-np.eye(2), 0.5)

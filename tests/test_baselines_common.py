@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tensorcrp import baselines
 
 ESTIMATORS = [
-    *(getattr(baselines, name)() for name in baselines.__all__),
+    *(each.cls() for each in baselines.BASELINES),
     baselines.TensorLPP(graph="neighbors", weights="heat", n_neighbors=3),
     baselines.BilinearSVC(rank="full", loss="hinge"),
     baselines.MPCA(sizes=2),

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -24,11 +24,11 @@ from tensorcrp.baselines import (
     TensorLPP,
 )
 
-CLASSES = [getattr(baselines, name) for name in baselines.__all__]
+CLASSES = [each.cls for each in baselines.BASELINES]
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 TRANSFORMERS = [cls for cls in CLASSES if not is_classifier(cls())]
 transformers = pytest.mark.parametrize("cls", TRANSFORMERS, ids=lambda c: c.__name__)
-STREAMS = [cls for cls in CLASSES if hasattr(cls, "partial_fit")]
+STREAMS = [each.cls for each in baselines.BASELINES if each.streams]
 streaming = pytest.mark.parametrize("cls", STREAMS, ids=lambda cls: cls.__name__)
 SHAPES = [(7,), (4, 3), (3, 2, 4), (2, 3, 2, 2)]
 orders = pytest.mark.parametrize(
@@ -285,11 +285,27 @@ def test_a_batch_after_fit_starts_over(cls):
     np.testing.assert_allclose(model.transform(X), expected, atol=1e-9)
 
 
-def test_the_table_says_who_streams():
-    table = baselines.__doc__
-    for name in baselines.__all__:
-        (line,) = re.findall(rf"^{name} +(?:yes|no|or not) .*$", table, re.M)
-        assert line.endswith("yes") == hasattr(getattr(baselines, name), "partial_fit")
+@pytest.mark.parametrize("entry", baselines.BASELINES, ids=lambda each: each.name)
+def test_the_registration_is_true(entry):
+    """What other tests rely on; they test whoever says that it streams."""
+    assert entry.streams == hasattr(entry.cls, "partial_fit")
+    required = {"yes": True, "no": False, "or not": True}[entry.supervised]
+    assert is_supervised(entry.cls()) == required
+    iterates = "max_iter" in entry.cls().get_params()
+    assert iterates == (entry.monotone in ("yes", "no"))
+    assert {entry.name, *entry.aliases} <= set(baselines.__all__)
+    assert all(getattr(baselines, alias) is entry.cls for alias in entry.aliases)
+
+
+def test_every_estimator_of_the_package_is_registered():
+    public = [getattr(baselines, name) for name in baselines.__all__]
+    estimators = {
+        value
+        for value in public
+        if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    }
+    assert estimators - {baselines.TuckerDiscriminant} == set(CLASSES)
+    assert len(CLASSES) == len(set(CLASSES))
 
 
 # --- errors of their own; what all share is in test_bad_input ---------------------
@@ -395,6 +411,7 @@ def test_fitted_attributes_are_documented(cls):
     columns = [f"pixel{j}" for j in range(12)]
     model = cls(sample_shape=(4, 3)).fit(pd.DataFrame(FLAT, columns=columns), Y)
     public = {name for name in vars(model) if not name.startswith("_")}
+    public |= {"objective_"} & set(dir(type(model)))  # a property of some
     assert set(section(cls, "Attributes")) == public - set(model.get_params())
     assert "$" not in cls.__doc__
     assert "References" in cls.__doc__ and ">>>" in cls.__doc__

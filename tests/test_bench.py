@@ -10,12 +10,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
-from tensorcrp.bench._beside import separation
-from tensorcrp.bench._cases import CASES
-from tensorcrp.bench._literal import literal_sweep
-from tensorcrp.bench._measure import peak_bytes, seconds
-from tensorcrp.bench._report import Row, table
-from tensorcrp.bench._rivals import cp_plsr, rows_of
+from tensorcrp.experiments.bench.beside import separation
+from tensorcrp.experiments.bench.cases import CASES
+from tensorcrp.experiments.bench.literal import literal_sweep
+from tensorcrp.experiments.bench.measure import peak_bytes, seconds
+from tensorcrp.experiments.bench.other_packages import cp_plsr, rows_of
+from tensorcrp.experiments.bench.report import Row, table
 from tensorcrp.scatter import ClassScatter
 
 
@@ -37,7 +37,7 @@ def test_separation_is_that_of_the_subspace(make_samples):
     assert_allclose(separation(W, scatter), separation(mixed, scatter))
     # One direction: the objective J itself.
     crp = TensorCRP(1, rank="full").fit(X, y)
-    assert_allclose(separation(crp.projections_, scatter), crp.objective_[0][-1])
+    assert_allclose(separation(crp.projections_, scatter), crp.objective_[0])
 
 
 def test_rows_of_an_affine_model_are_its_transform(make_samples):
@@ -89,9 +89,10 @@ def test_bench_prints_and_writes_the_same_rows(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bench", "galt"], "no case 'galt'; there are " + ", ".join(CASES)),
-        (["bench", "--threads", "0"], "--threads must be at least 1, got 0"),
-        (["bench", "--out", "no/such/folder/x.json"], "cannot write to the folder"),
+        (["bench", "galt"], "unknown case 'galt'. Did you mean gait"),
+        (["bench", "galt"], f"Known are: {', '.join(CASES)}."),
+        (["bench", "--threads", "0"], "--threads: needs a whole number of at least 1"),
+        (["bench", "--out", "/dev/null/x.json"], "cannot write to the folder"),
     ],
 )
 def test_bad_arguments_are_named(arguments, words, capsys):

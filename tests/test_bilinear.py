@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracle import unvec, vec
 
 from tensorcrp import ClassScatter, TensorCRP
-from tensorcrp._algebra import cp_normalize, whitening
-from tensorcrp._samples import Samples
 from tensorcrp.solver import solve
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.cp import cp_normalize, whitening
 
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
 EXACT = {"rtol": 1e-8, "atol": 1e-8}
@@ -90,7 +90,7 @@ def test_lemma_6_the_trace_with_the_identity_on_the_other_side():
 
 def test_the_solver_contracts_as_lemma_5_says(matrices):
     U, V, X = matrices
-    samples = Samples.of(X[None])
+    samples = ArrayRows.of(X[None])
     Z = samples.finish(samples.side_product([U, V], samples.is_left(0)), [U, V], 0)
     assert_allclose(
         unvec(np.kron(np.eye(K), X) @ vec(V), L1, K), Z[:, :, 0].T, **ROUNDING
@@ -127,7 +127,7 @@ def test_reference_values(stored, name):
     crp = paper(
         settings["n_components"], settings["lam"], between=settings["between"]
     ).fit(X, y)
-    assert_allclose(crp.objective_, stored[name]["objective"], rtol=1e-8)
+    assert_allclose(crp.history_, stored[name]["objective"], rtol=1e-8)
     assert_allclose(crp.components_, stored[name]["projections"], **EXACT)
     features = crp.transform(make_reference.new_samples())
     assert_allclose(features, stored[name]["features"], **EXACT)
@@ -154,7 +154,7 @@ def test_reference_problems_are_tall_and_wide_and_of_rank_2(stored):
 @pytest.mark.parametrize("lam", [1e-3, 1.0, 1e3, 1e6])
 def test_theorem_1_the_objective_never_decreases(digits, init, lam):
     crp = paper(12, lam, init=init, random_state=0).fit(*digits)
-    for history in crp.objective_:
+    for history in crp.history_:
         assert np.all(np.diff(history) >= -1e-9 * history[:-1])
 
 
@@ -164,7 +164,7 @@ def test_the_ridge_counts_the_norm_of_the_projection(digits):
     U, V = (factor[0] for factor in crp.factors_)
     for a in (0.1, 3.0):  # J does not see how U and V share the scale
         J = oracle.objective((a * U) @ (V / a).T, X, y, 1e4)
-        assert_allclose(crp.objective_[0][-1], J, rtol=1e-9)
+        assert_allclose(crp.history_[0][-1], J, rtol=1e-9)
 
 
 @pytest.mark.parametrize("diagonal", [0.5, 2.0])
@@ -174,7 +174,7 @@ def test_the_initial_diagonal_does_not_matter(digits, diagonal):
     start = [diagonal * np.eye(8, 2), diagonal * np.eye(6, 2)]
     scaled = paper(6, 100.0, init=start).fit(X, y)
     assert_allclose(scaled.components_, plain.components_, **EXACT)
-    assert_allclose(scaled.objective_, plain.objective_, rtol=1e-9)
+    assert_allclose(scaled.history_, plain.history_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rank", ["full", 6])
@@ -184,7 +184,7 @@ def test_full_rank_is_ridge_lda_on_vectors(rank, per_class):
     crp = paper(9, 100.0, rank=rank).fit(X, y)
     expected = oracle.ridge_lda(X, y, n_components=9, lam=100.0)
     assert_allclose(crp.components_, expected.projections, **EXACT)
-    final = [history[-1] for history in crp.objective_]
+    final = [history[-1] for history in crp.history_]
     assert_allclose(final, np.ravel(expected.objective), rtol=1e-8)
 
 
@@ -207,7 +207,7 @@ def test_a_larger_rank_never_has_a_smaller_first_objective(digits):
         start = [np.hstack([f, np.eye(len(f), rank)[:, f.shape[1] :]]) for f in start]
         crp = paper(1, 100.0, rank=rank, init=start).fit(X, y)
         start = [factor[0] for factor in crp.factors_]
-        finals.append(crp.objective_[0][-1])
+        finals.append(crp.history_[0][-1])
     assert np.all(np.diff(finals) >= -1e-9 * finals[0])
 
 
@@ -218,7 +218,7 @@ def test_the_papers_interface(digits):
         6, rank=2, reg=100.0, reg_scale="absolute", init="identity", max_iter=10, tol=0
     ).fit(X, y)
     expected = oracle.algorithm_1(X, y, n_components=6, rank=2, lam=100.0, n_sweeps=10)
-    for ours, theirs in zip(crp.objective_, expected.objective, strict=True):
+    for ours, theirs in zip(crp.history_, expected.objective, strict=True):
         assert_allclose(ours, theirs, rtol=1e-8)
     assert_allclose(crp.components_, expected.projections, **EXACT)
     assert [factor.shape for factor in crp.factors_] == [(6, 8, 2), (6, 6, 2)]
@@ -231,5 +231,5 @@ def test_a_tolerance_only_ends_the_same_sweeps_earlier(digits):
     crp = TensorCRP(
         1, rank=2, reg=100.0, reg_scale="absolute", init="identity", tol=0.01
     ).fit(X, y)
-    history = crp.objective_[0][:20]
+    history = crp.history_[0][:20]
     assert_allclose(history, expected.objective[0][: len(history)], rtol=1e-8)

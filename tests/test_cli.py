@@ -2,18 +2,22 @@
 
 import os
 import re
+import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
 
 from tensorcrp import cli
-from tensorcrp._results import parse_rows
+from tensorcrp.base.results import parse_rows
 from tensorcrp.datasets import load_digits
-from tensorcrp.experiments import _data, _options, _output, _plans, compare, reproduce
-from tensorcrp.experiments._engine import run_all
-from tensorcrp.experiments._methods import library_methods
-from tensorcrp.experiments._summaries import Rows
+from tensorcrp.experiments import bench, compare, data, figures, options, output
+from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.methods import library_methods
+from tensorcrp.experiments.paper import plans
+from tensorcrp.experiments.paper import run as reproduce
+from tensorcrp.experiments.summaries import Rows
 
 
 @pytest.fixture
@@ -29,8 +33,7 @@ def few(monkeypatch):
     """Four methods stand for all."""
     names = ("TensorCRP", "RidgeLDA", "MPCA", "raw")
     some = {name: library_methods()[name] for name in names}
-    for module in (compare, _plans, _output):
-        monkeypatch.setattr(module, "library_methods", lambda: some)
+    monkeypatch.setattr(compare, "chosen_methods", lambda names: list(some))
     return some
 
 
@@ -38,6 +41,7 @@ def small(path, *more):
     return ["compare", path, "--repeats", "2", "--jobs", "1", "--per-class", "3", *more]
 
 
+@pytest.mark.slow
 def test_compare_prints_every_method(data_file, capsys):
     assert cli.main(small(data_file)) == 0
     out = capsys.readouterr().out
@@ -70,19 +74,85 @@ def test_compare_writes_rows_tables_figures_and_a_report(
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_compare_skips_a_class_too_small(data_file, capsys, few):
-    assert cli.main(small(data_file, "30")) == 0
-    out = capsys.readouterr().out
-    assert "skipped:" in out and "too few for 30 training samples" in out
-    assert "3 per class to train" in out
+def test_a_class_too_small_is_named_before_any_run(
+    tmp_path, make_samples, capsys, monkeypatch
+):
+    X, _ = make_samples((4, 3), n=30)
+    path = tmp_path / "birds.npz"
+    np.savez(path, X=X, y=np.repeat(["owl", "rook", "wren"], [14, 12, 4]))
+    monkeypatch.setattr(compare, "run_all", _refuse)
+    for size in ("4", "5", "20%"):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["compare", str(path), "--per-class", "3", size])
+        err = " ".join(capsys.readouterr().err.split())
+        assert stop.value.code == 2
+        assert "class wren has 4 samples" in err and "--per-class" in err
+
+
+def test_data_that_no_method_takes_is_named_before_any_run(
+    tmp_path, capsys, monkeypatch
+):
+    path = tmp_path / "nan.npz"
+    np.savez(path, X=np.full((20, 4, 3), np.nan), y=np.arange(20) % 2)
+    monkeypatch.setattr(compare, "run_all", _refuse)
+    with pytest.raises(SystemExit):
+        cli.main(small(str(path)))
+    assert "NaN" in capsys.readouterr().err
+
+
+def test_compare_fails_if_every_run_was_skipped(data_file, capsys, few, monkeypatch):
+    def skipping(plan, store, jobs):
+        return [{**run.spec(), "skipped": "no reason"} for run in plan]
+
+    monkeypatch.setattr(compare, "run_all", skipping)
+    assert cli.main(small(data_file)) == 1
+    said = capsys.readouterr()
+    assert "all methods: no reason" in said.out and "every run was skipped" in said.err
+
+
+def test_figures_have_names_of_their_own():
+    long = "a/folder/with/a/long/name/as/projects/have/them/and/so/on/2026/"
+    names = [long + "first", long + "second", "a/b", "a_b", "a.b", "b\udcff", "", "/"]
+    files = [output.file_name(name) for name in names]
+    assert len(set(files)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9._]{1,60}", name) for name in files)
+    assert output.file_name("digits") == "digits"
+
+
+ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
+def test_odd_paths_get_tables_figures_and_a_report(data_file, tmp_path, few, capsys):
+    paths = [str(tmp_path / name) for name in ODD]
+    try:
+        for path in paths:
+            os.link(data_file, path)
+    except OSError:
+        pytest.skip("the file system has no such names")
+    out = tmp_path / "results"
+    command = ["compare", *paths, "--repeats", "2", "--jobs", "1", "--per-class", "3"]
+    assert cli.main([*command, "--out", str(out)]) == 0
+    assert len(list((out / "figures").glob("*.png"))) == 2 * len(paths)
+    assert (out / "report.html").read_text().count("<img") == 2 * len(paths)
+    printed = capsys.readouterr().out
+    assert r"a$b_{$x^\n\udcff.npz" in printed
+
+
+def test_labels_of_figures_are_no_formulas():
+    figure, axes = figures.new_figure()
+    text = axes.set_title(figures.label("a$b_{$x^"))
+    figures.image(figure, "png")
+    assert text._preprocess_math(text.get_text()) == ("a$b_{$x^", False)
+    assert len(figures.label("a" * 100)) == figures.LONGEST_LABEL
 
 
 def test_compare_takes_shares():
-    assert [_options.training_size(t) for t in ("3", "0.8", "80%")] == [3, 0.8, 0.8]
+    assert [options.training_size(t) for t in ("3", "0.8", "80%")] == [3, 0.8, 0.8]
 
 
 def test_without_arguments_it_is_digits_and_a_made_video_set():
-    images, clips = (_data.load(name) for name in compare.DEFAULT_DATA)
+    images, clips = (data.load(name) for name in compare.DEFAULT_DATA)
     assert images.X.shape == load_digits().data.shape
     assert clips.X.ndim == 4
 
@@ -144,6 +214,95 @@ def test_missing_matplotlib_is_said_first(data_file, tmp_path, monkeypatch, caps
     assert "tensorcrp[plot]" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["tables", "figures", "report.html", "rows.jsonl"])
+def test_what_is_in_the_way_of_results_is_said_first(
+    name, data_file, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "results"
+    out.mkdir()
+    if "." in name:
+        (out / name).mkdir()
+    else:
+        (out / name).write_text("")
+    monkeypatch.setattr(compare, "run_all", _refuse)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(small(data_file, "--out", str(out)))
+    assert stop.value.code == 2
+    assert name in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["reproduce", "rank", "--page"], ["bench", "limits", "--out"]]
+)
+def test_a_folder_is_no_file_to_write(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "run_all", _refuse)
+    monkeypatch.setitem(bench.CASES, "limits", _refuse)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*command, "taken"])
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert "taken is not a regular file" in err and command[-1] in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (BrokenProcessPool(), 1, "a process was killed"),
+        (MemoryError(), 1, "memory ran out"),
+        (OSError(28, "No space left on device", "x.svg"), 1, "left on device: x.svg"),
+        (BrokenPipeError(32, "Broken pipe"), 141, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_endings_are_sentences_for_every_command(
+    error, code, words, data_file, tmp_path, monkeypatch, capsys
+):
+    def fail(*args):
+        raise error
+
+    for module in (compare, reproduce):
+        monkeypatch.setattr(module, "run_all", fail)
+    monkeypatch.setitem(bench.CASES, "limits", fail)
+    monkeypatch.chdir(tmp_path)
+    left = {
+        ("compare", data_file, "--per-class", "3"): "nothing was kept",
+        ("compare", data_file, "--per-class", "3", "--out", "o"): "rows.jsonl",
+        ("reproduce", "rank", "--only", "uuim"): "rows.jsonl",
+        ("bench", "limits"): "nothing was kept",
+        ("bench", "limits", "--out", "b.json"): "finished cases are in b.json",
+    }
+    for command, kept in left.items():
+        assert cli.main(list(command)) == code
+        err = capsys.readouterr().err
+        assert (words in err and kept in err) if words else err == ""
+
+
+def streams():
+    """Standard outputs whose reader has gone, and on a full disk."""
+    read, write = os.pipe()
+    os.close(read)
+    yield open(write, "w"), 141, ""
+    if os.path.exists("/dev/full"):
+        yield open("/dev/full", "w"), 1, "No space left on device"
+
+
+def test_output_that_nobody_can_read_is_no_traceback(data_file, monkeypatch, capsys):
+    def skipping(plan, store, jobs):
+        return [{**run.spec(), "skipped": "no reason"} for run in plan]
+
+    monkeypatch.setattr(compare, "run_all", skipping)
+    for stream, code, words in streams():
+        with stream, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", stream)
+            assert cli.main(small(data_file)) == code
+            stream.flush()  # as the interpreter does at its end
+        err = capsys.readouterr().err.replace("every run was skipped; ", "")
+        assert words in err and "Traceback" not in err
+
+
 def test_interrupt_says_where_to_resume(data_file, tmp_path, monkeypatch, capsys):
     def interrupted(*args):
         raise KeyboardInterrupt
@@ -165,11 +324,12 @@ def own_sets(tmp_path, make_samples, monkeypatch):
     for name in ("uuim", "cvl"):
         np.savez(folder / f"{name}.npz", X=X, y=y)
     monkeypatch.setenv("TENSORCRP_DATA", str(folder))
-    monkeypatch.setattr(_plans, "SPLITS", 2)
-    _data.load.cache_clear()
+    monkeypatch.setattr(plans, "SPLITS", 2)
+    data.load.cache_clear()
     return folder
 
 
+@pytest.mark.slow
 def test_reproduce_makes_tables_figures_and_the_page(own_sets, tmp_path, capsys):
     out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
     command = ["reproduce", "rank", "initialization", "convergence", "--only", "uuim"]
@@ -189,6 +349,7 @@ def test_reproduce_makes_tables_figures_and_the_page(own_sets, tmp_path, capsys)
     assert "32.3 ± 1.4" in page.read_text()  # published, UUIm from 0.5
 
 
+@pytest.mark.slow
 def test_reproduce_goes_on_where_it_was(own_sets, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
     base = ["reproduce", "rank", "--out", str(out), "--jobs", "1", "--only"]
@@ -197,7 +358,8 @@ def test_reproduce_goes_on_where_it_was(own_sets, tmp_path, monkeypatch, capsys)
     seen = []
 
     def watched(plan, store, jobs):
-        seen.extend(run.key for run in plan if run.key not in store)
+        with store:
+            seen.extend(run.key for run in plan if run.key not in store)
         return run_all(plan, store, jobs, shown=False)
 
     monkeypatch.setattr(reproduce, "run_all", watched)
@@ -214,3 +376,16 @@ def test_tables_are_functions_of_rows(data_file, capsys, tmp_path, few):
     for table in compare.tables_of(rows):
         assert table.text() in printed
         assert table.markdown() in (out / "tables.md").read_text()
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_a_short_answer_loads_no_command(arguments):
+    """Neither scikit-learn nor NumPy are needed to say what there is."""
+    code = (
+        "import sys; from tensorcrp.cli import main\n"
+        f"try: main({arguments})\n"
+        "except SystemExit: pass\n"
+        "print(*({'numpy', 'sklearn', 'scipy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout and not done.stderr.split()

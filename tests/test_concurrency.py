@@ -4,15 +4,14 @@ That the thread limits of BLAS are set back by single and overlapping fits is te
 ``test_contract.py``; here are errors in every estimator, and many fits at once.
 """
 
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import kill_saves
 import numpy as np
 import pytest
+import refit_while_used
 import threadpoolctl
 from sklearn.base import clone, is_classifier
 
@@ -24,7 +23,7 @@ ESTIMATORS = [
     TensorCRP(init="random", n_init=2),
     TensorCRPCV(ranks=(2,), regs=(0.1, 1.0), cv=2, init="random"),
     baselines.BilinearSVC(loss="hinge"),
-    *(getattr(baselines, name)() for name in baselines.__all__),
+    *(each.cls() for each in baselines.BASELINES),
 ]
 every = pytest.mark.parametrize("model", ESTIMATORS, ids=str)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -92,6 +91,30 @@ def test_one_model_saved_and_used_in_many_threads(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.parametrize("model", refit_while_used.ESTIMATORS, ids=str)
+def test_a_model_is_whole_while_it_is_refitted(model):
+    """The short version of ``python tests/refit_while_used.py``."""
+    assert refit_while_used.run(model, refits=3, threads=2) > 0
+
+
+@every
+def test_attributes_change_all_at_once(model):
+    """A fit that another thread looks at from its first step to its last."""
+    model = clone(model).fit(X, Y)
+    before, seen = dict(vars(model)), []
+
+    def look(frame, event, argument):
+        if "tensorcrp" in frame.f_code.co_filename:
+            seen.append(all(v is before.get(k) for k, v in vars(model).items()))
+
+    sys.setprofile(look)
+    try:
+        model.fit(*samples(seed=1))
+    finally:
+        sys.setprofile(None)
+    assert seen.count(False) <= 2  # the returns of the last step and of `fit`
+
+
 # --- fits side by side ------------------------------------------------------------
 
 
@@ -136,11 +159,11 @@ class Broken(Exception):
 
 
 WORK = {
-    "TensorCRP": "tensorcrp.crp.cp_normalize",
-    "TensorCRPCV": "tensorcrp.crp.cp_normalize",
-    "RidgeLDA": "tensorcrp.baselines._vectors.ridge_discriminants",
-    "UMLDA": "tensorcrp.baselines._umlda._Uncorrelated.add",
-    "BilinearSVC": "tensorcrp.baselines._support.Problem.solve",
+    "TensorCRP": "tensorcrp.solver.model.cp_normalize",
+    "TensorCRPCV": "tensorcrp.solver.model.cp_normalize",
+    "RidgeLDA": "tensorcrp.baselines.ridge_lda.ridge_discriminants",
+    "UMLDA": "tensorcrp.baselines.umlda._Uncorrelated.add",
+    "BilinearSVC": "tensorcrp.baselines.alternating_svm.Problem.solve",
 }
 
 
@@ -155,7 +178,7 @@ def test_blas_threads_are_given_back_after_an_error(model, monkeypatch):
 
     place = WORK.get(type(model).__name__)
     if place is None:  # one factor per mode: every method asks for mode scatters
-        place = "tensorcrp.baselines._modes.Form.scatter"
+        place = "tensorcrp.baselines.forms.Form.scatter"
     monkeypatch.setattr(place, fail)
     before = blas_threads()
 
@@ -204,9 +227,3 @@ def test_processes_saving_to_one_path(tmp_path):
         assert process.returncode == 0, errors
     assert set(load(path).verbose) <= {0, 1}
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_killed_saves():
-    """The short version of ``python tests/kill_saves.py``."""
-    kill_saves.run(10)

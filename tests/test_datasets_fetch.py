@@ -17,7 +17,7 @@ from tensorcrp.datasets import (
     fetch_usps,
     list_datasets,
 )
-from tensorcrp.datasets._sources import SOURCES, checksum
+from tensorcrp.datasets.origins import SOURCES, checksum
 
 OUTSIDE = os.environ.get("TENSORCRP_DATA")
 NOWHERE = "http://127.0.0.1:9/nowhere/"  # the discard port: nobody answers

@@ -338,7 +338,7 @@ def test_a_header_that_promises_terabytes(tmp_path):
     with open(tmp_path / "a.npy", "wb") as file:
         header = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**6)}
         np.lib.format.write_array_header_1_0(file, header)
-    with pytest.raises(ValueError, match=r"a.npy cannot be read"):
+    with pytest.raises(ValueError, match=r"a.npy' asks for 8,000,000,000,000,000"):
         read_tensors(tmp_path / "a.npy")
 
 

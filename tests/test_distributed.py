@@ -134,6 +134,36 @@ def test_weights_and_flattened_samples(max_memory):
         assert_close(model.fit(flat, y, sample_weight=each).transform(flat), expected)
 
 
+UNLIKE = {
+    "turned": lambda block: block.transpose(0, 2, 1),
+    "longer": lambda block: np.concatenate([block, block + 99]),
+    "shorter": lambda block: block[1:],
+    "empty": lambda block: block[:0],
+}
+
+
+@limits
+@sizes
+@pytest.mark.parametrize("change", UNLIKE.values(), ids=UNLIKE.keys())
+def test_chunks_that_are_not_what_dask_was_told(change, n, max_memory):
+    """``map_blocks`` believes that the shape stays the same."""
+    X, y = samples((5, 4), n)
+    model = clone(CRP).fit(X, y)
+    other = chunked(X).map_blocks(change, meta=X[:0])
+    with pytest.raises(ValueError, match=r"chunk of shape.*\(chunk \d\).*true"):
+        clone(CRP).set_params(max_memory=max_memory).fit(other, y)
+    with pytest.raises(ValueError, match=r"chunk of shape.*\(chunk \d\).*true"):
+        model.transform(other).compute()
+
+
+@limits
+def test_sums_that_overflow_in_chunks(max_memory):
+    X, y = samples((5, 4), 90)
+    X[::2] *= 1e307
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="Divide X"):
+        clone(CRP).set_params(max_memory=max_memory).fit(chunked(X), y)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])
 def test_other_types(dtype):
     X, y = samples((5, 4), 90)
@@ -147,19 +177,20 @@ def test_other_types(dtype):
 @pytest.mark.parametrize(
     "model",
     [
+        TensorCRP(3, max_iter=4, tol=0),
         TensorCRP(3, rank="full"),
-        baselines.RidgeLDA(),
-        baselines.MultilinearLDA(),
-        baselines.SelectiveLDA(),
-        baselines.UMLDA(),
-        baselines.MPCA(),
+        *(each.cls() for each in baselines.BASELINES if each.streams),
     ],
     ids=lambda model: type(model).__name__,
 )
 @sizes
-def test_every_method_that_needs_statistics_alone(model, n):
+def test_every_method_that_streams(model, n, no_memory):
     X, y = samples((5, 4), n)
     expected = clone(model).fit_transform(X, y)
+    assert_close(clone(model).fit_transform(chunked(X), chunked(y)), expected)
+    if model.get_params().get("rank") == "full":  # needs all rows in memory
+        return
+    no_memory(model)
     assert_close(clone(model).fit_transform(chunked(X), chunked(y)), expected)
 
 

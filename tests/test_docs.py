@@ -8,9 +8,12 @@ interface lists all of it. (Doctests of docstrings run by ``--doctest-modules``.
 import ast
 import doctest
 import importlib
+import importlib.util
 import inspect
 import json
 import re
+import runpy
+from dataclasses import MISSING
 from pathlib import Path
 
 import measure_scaling as scaling
@@ -20,12 +23,15 @@ from numpydoc.validate import validate
 from site_links import broken_links
 
 from tensorcrp import baselines
+from tensorcrp.baselines import BASELINES
+from tensorcrp.experiments import registry
 
 DOCS = Path(__file__).parent.parent / "docs"
 MODULES = (
     "tensorcrp",
     "tensorcrp.baselines",
     "tensorcrp.datasets",
+    "tensorcrp.experiments",
     "tensorcrp.persistence",
     "tensorcrp.plotting",
     "tensorcrp.signals",
@@ -123,8 +129,24 @@ def wrong_defaults(function, docstring):
         if variadic or name not in documented:
             continue
         text, empty = documented[name], parameter.default is parameter.empty
-        if (text is None) != empty or not (empty or _value(text) == parameter.default):
-            yield f"{name}: documented {text}, in fact {parameter.default!r}"
+        default = _default(function, parameter)
+        if (text is None) != empty or not (empty or _is_value(text, default)):
+            yield f"{name}: documented {text}, in fact {default!r}"
+
+
+def _default(function, parameter):
+    """The default of a parameter; of a dataclass, what its factory makes."""
+    field = getattr(function, "__dataclass_fields__", {}).get(parameter.name)
+    made = field is not None and field.default_factory is not MISSING
+    return field.default_factory() if made else parameter.default
+
+
+def _is_value(text, default):
+    """Whether a text is the default: a literal, its repr, or a call of its class."""
+    try:
+        return _value(text) == default
+    except ValueError:
+        return text in (repr(default), f"{type(default).__name__}()")
 
 
 def _value(text):
@@ -170,6 +192,7 @@ PAGES = [path for path in sorted(DOCS.glob("*.rst")) if ">>> " in path.read_text
 def test_code_on_the_page_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TENSORCRP_DATA", raising=False)
+    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testfile(
         str(path), module_relative=False, optionflags=flags, encoding="utf-8"
@@ -186,18 +209,30 @@ def test_the_page_of_the_interface_lists_it():
         elif match := re.fullmatch(r"(?:   |\.\. data:: )([A-Za-z_]\w*)", line):
             listed.add(f"{module}.{match[1]}")
     tops = {name for name in PUBLIC if not resolve(name)[1]}
-    constants = {f"tensorcrp.persistence.{name}" for name in ("JUDGES", "SKOPS_TYPES")}
-    assert listed == tops | constants
+    constants = {
+        f"tensorcrp.persistence.{name}" for name in ("CLASSIFIERS", "SKOPS_TYPES")
+    } | {"tensorcrp.baselines.BASELINES"}
+    assert listed | listed_baselines() == tops | constants
+    assert not listed & listed_baselines()
 
 
-def test_the_tables_of_methods_list_all_of_them():
-    readme = (DOCS.parent / "README.md").read_text()
-    rows = re.findall(r"^\| (`.*?) \| (?:yes|no|or not) \|", readme, re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert named == {"TensorCRP", *baselines.__all__}
-    lines = baselines.__doc__.splitlines()
-    _, start, end, *_ = (i for i, line in enumerate(lines) if line.startswith("===="))
-    assert {line.split()[0] for line in lines[start + 1 : end]} == {*baselines.__all__}
+def listed_baselines():
+    """Baselines, and other names of them: in the list that docs/conf.py makes."""
+    pages = [path.read_text() for path in DOCS.glob("*.rst")]
+    assert sum(".. automodule:: tensorcrp.baselines\n" in page for page in pages) == 1
+    names = [name for each in BASELINES for name in (each.name, *each.aliases)]
+    return {f"tensorcrp.baselines.{name}" for name in names}
+
+
+def test_the_tables_of_methods_are_what_the_package_knows():
+    table = runpy.run_path(str(DOCS / "methods_table.py"))
+    page = table["README"].read_text(encoding="utf-8")
+    assert table["page_with_table"](page) == page, "run python docs/methods_table.py"
+    with pytest.raises(ValueError, match="needs the lines"):
+        table["page_with_table"]("a page without markers")
+    for each in BASELINES:
+        assert f"\n| `{each.name}`" in page
+        assert f"\n{each.name} " in baselines.__doc__
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.rst")), ids=lambda path: path.stem)
@@ -213,6 +248,16 @@ def test_included_code_exists(path):
                 assert value in _objects(ast.parse(text)), f"{file}: {value}"
             elif key in ("start-at", "end-at", "start-after", "end-before"):
                 assert value in text, f"{file}: {value}"
+
+
+def test_a_fit_makes_the_calls_that_are_drawn():
+    path = DOCS / "pictures" / "journey.py"
+    journey = importlib.util.module_from_spec(
+        spec := importlib.util.spec_from_file_location("journey", path)
+    )
+    spec.loader.exec_module(journey)
+    names = {call.code.co_qualname for call, _ in journey.fit_lines()}
+    assert names == set(journey.DRAWN)
 
 
 def test_the_table_of_scaling_is_what_its_rows_say():

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorcrp._results import parse_rows
-from tensorcrp.experiments._data import load
-from tensorcrp.experiments._engine import run_all
-from tensorcrp.experiments._plans import compare_plan
-from tensorcrp.experiments._rows import Store, without_times
+from tensorcrp.base.results import parse_rows
+from tensorcrp.experiments.compare import compare_plan
+from tensorcrp.experiments.data import load
+from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.store import Store, without_times
+
+pytestmark = pytest.mark.slow
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -25,8 +27,8 @@ def plan(tmp_path, make_samples):
     X, y = make_samples((3, 3), n=40, n_classes=2, seed=5)
     path = tmp_path / "small.npz"
     np.savez(path, X=X, y=y)
-    runs = compare_plan([str(path)], [3, 4, 50], 12, seed=0)
-    return [run for run in runs if run.method in ("raw", "MPCA", "TwoDPCA")]
+    methods = ("MPCA", "TwoDPCA", "raw")
+    return compare_plan([str(path)], [3, 4, 50], 12, seed=0, methods=methods)
 
 
 def timeless(rows):
@@ -38,7 +40,7 @@ def test_killed_twenty_times_and_resumed_it_has_the_rows_of_one_run(plan, tmp_pa
     path = tmp_path / "rows.jsonl"
     undisturbed = run_all(plan, Store(), shown=False)
     context = get_context("forkserver")  # children start in no time
-    context.set_forkserver_preload(["tensorcrp.experiments._engine"])
+    context.set_forkserver_preload(["tensorcrp.experiments.engine"])
     rng, killed, seen = np.random.default_rng(0), 0, [0]
     while killed < 20:
         job = context.Process(target=_resume, args=(plan, path))
@@ -83,6 +85,7 @@ def test_two_processes_give_the_rows_of_one(plan, tmp_path):
 SCRIPT = """
 import signal, sys
 from tensorcrp import cli
+
 if __name__ == "__main__":
     # A shell lets what it starts in the background ignore the signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,11 +2,13 @@
 
 import fuzz_problems
 import numpy as np
+import pytest
 
-from tensorcrp import _ascent
-from tensorcrp._ascent import ridge_lda
+from tensorcrp.solver import objective
+from tensorcrp.solver.linalg import ridge_lda
 
 
+@pytest.mark.slow
 def test_the_first_problems():
     tally = fuzz_problems.run(150)
     assert not tally.failures, tally.report()
@@ -31,9 +33,10 @@ def test_ranges_add_up(monkeypatch):
     assert fuzz_problems.run(3, first=12).total == 3
 
 
+@pytest.mark.slow
 def test_an_update_that_is_not_exact_is_found(monkeypatch):
     """Another vector than the maximiser: the solver refuses it, the tally sees it."""
-    monkeypatch.setattr(_ascent, "ridge_lda", lambda *a: np.roll(ridge_lda(*a), 1, 1))
+    monkeypatch.setattr(objective, "ridge_lda", lambda *a: np.roll(ridge_lda(*a), 1, 1))
     tally = fuzz_problems.run(20)
     assert tally.kept == (0.0, None)
     assert any("loses" in words for _, words in tally.failures)

@@ -134,7 +134,12 @@ def test_interrupt_before_any_component(component, method):
 
 
 @pytest.mark.parametrize(
-    "name", ["crp.cp_normalize", "crp.deflated_rows", "_fitting.check_samples"]
+    "name",
+    [
+        "solver.model.cp_normalize",
+        "solver.model.feature_rows",
+        "base.fitting.check_samples",
+    ],
 )
 def test_interrupt_while_attributes_are_set(name, monkeypatch):
     X, y = samples()

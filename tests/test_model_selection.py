@@ -16,10 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-import tensorcrp.crp
-import tensorcrp.model_selection as module
 from tensorcrp import TensorCRP, TensorCRPCV
-from tensorcrp._folds import Grid
+from tensorcrp.model_selection import search as module
+from tensorcrp.model_selection.folds import Grid
+from tensorcrp.solver import path
 
 GRID = {"ranks": (1, 2, "full"), "regs": (0.03, 1.0), "n_components": (2, 4)}
 
@@ -120,6 +120,69 @@ def test_of_tied_points_the_one_with_the_best_neighbours_is_taken(regs):
     assert chosen() == {"rank": 2, "reg": 0.1, "n_components": 2}
 
 
+@pytest.mark.parametrize("rank", [1, "full"])
+def test_a_training_sample_that_comes_several_times_counts_as_often(rank):
+    X, y = samples()
+    rng = np.random.default_rng(0)
+    train = np.concatenate([np.repeat(np.arange(12), rng.integers(1, 40, 12)), [13]])
+    test = np.arange(20, 60)
+    cv = TensorCRPCV(ranks=(rank,), regs=(1.0,), n_components=2, cv=[(train, test)])
+    crp = TensorCRP(2, rank=rank, reg=1.0).fit(X[train], y[train])
+    judge = KNeighborsClassifier(1).fit(crp.transform(X[train]), y[train])
+    assert cv.fit(X, y).best_score_ == judge.score(crp.transform(X[test]), y[test])
+
+
+def test_folds_as_masks():
+    X, y = samples()
+    train = np.arange(60) < 40
+    both = [[(train, ~train)], [(np.flatnonzero(train), np.flatnonzero(~train))]]
+    scores = [
+        TensorCRPCV(**GRID, cv=cv).fit(X, y).cv_results_["mean_test_score"]
+        for cv in both
+    ]
+    assert_array_equal(*scores)
+
+
+class Unsure(KNeighborsClassifier):
+    """A judge without a score for some numbers of features."""
+
+    def __init__(self, unknown=()):
+        super().__init__(1)
+        self.unknown = unknown
+
+    def score(self, X, y):
+        return np.nan if X.shape[1] in self.unknown else super().score(X, y)
+
+
+def test_scores_that_are_all_nan_are_an_error():
+    X, y = samples()
+    model = TensorCRPCV(Unsure((2, 4)), **GRID)
+    with pytest.raises(ValueError, match=r"all 12 points.*NaN.*Unsure"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("unknown", [2, 4])
+def test_points_without_a_score_are_not_chosen(unknown):
+    X, y = samples()
+    with pytest.warns(UserWarning, match=r"6 of 12 points.*NaN"):
+        model = TensorCRPCV(Unsure((unknown,)), **GRID).fit(X, y)
+    known = TensorCRPCV(Unsure(), **{**GRID, "n_components": 6 - unknown}).fit(X, y)
+    assert model.best_params_ == known.best_params_
+    assert model.best_score_ == known.best_score_
+    ranks = model.cv_results_["rank_test_score"]
+    nan = np.isnan(model.cv_results_["mean_test_score"])
+    assert (ranks[nan] == 7).all() and (ranks[~nan] < 7).all()
+
+
+def test_a_generator_of_folds_that_has_been_used_up():
+    X, y = samples()
+    model = TensorCRPCV(**GRID, cv=StratifiedKFold(3).split(X, y)).fit(X, y)
+    with pytest.raises(ValueError, match=r"no folds.*once"):
+        model.fit(X, y)
+
+
 def test_refit_is_a_fit_of_the_best_on_all_samples():
     X, y = samples()
     search = TensorCRPCV(cv=3, **GRID).fit(X, y)
@@ -134,19 +197,20 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
 
 
 def test_one_run_of_the_solver_per_fold_and_another_at_full_rank(monkeypatch):
-    runs = []
-    solve = tensorcrp.crp.solve
+    runs, solve = [], path._solve_lanes
 
-    def counted(*args, **kwargs):
-        runs.append((len(args[2]), kwargs["rank"]))
-        return solve(*args, **kwargs)
+    def counted(between, within, lanes, spec):
+        runs.append(sorted({(lane.rank, lane.reg) for lane in lanes}))
+        return solve(between, within, lanes, spec)
 
-    monkeypatch.setattr(tensorcrp.crp, "solve", counted)
+    monkeypatch.setattr(path, "_solve_lanes", counted)
     X, y = samples()
     search = TensorCRPCV(cv=4, **GRID).fit(X, y)
-    best = search.best_params_["rank"]
-    refit = 1, 1 if best == "full" else best
-    assert runs == [(2, [1, 2]), (2, 1)] * 4 + [refit]  # ridges and ranks of each run
+    best = search.best_params_
+    finite = [(rank, reg) for rank in (1, 2) for reg in sorted(GRID["regs"])]
+    full = [(1, reg) for reg in sorted(GRID["regs"])]
+    assert runs[:-1] == [finite, full] * 4
+    assert runs[-1] == [(1 if best["rank"] == "full" else best["rank"], best["reg"])]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +227,13 @@ def test_one_run_of_the_solver_per_fold_and_another_at_full_rank(monkeypatch):
 def test_vectors_longer_than_their_number_are_shortened(
     parameters, n_entries, monkeypatch
 ):
-    sizes, solve = [], tensorcrp.crp.solve
+    sizes, solve = [], path._solve_lanes
 
-    def watched(between, within, *args, **kwargs):
-        sizes.append(within[0].size)
-        return solve(between, within, *args, **kwargs)
+    def watched(between, within, *args):
+        sizes.append(np.prod(within.row_shape))
+        return solve(between, within, *args)
 
-    monkeypatch.setattr(tensorcrp.crp, "solve", watched)
+    monkeypatch.setattr(path, "_solve_lanes", watched)
     X, y = samples((9, 8))
     parameters = {"ranks": ("full",), "n_components": 4} | parameters
     TensorCRPCV(cv=3, regs=(1.0,), **parameters).fit(X, y)

@@ -15,7 +15,7 @@ from tensorcrp import TensorCRP, TensorCRPCV, baselines, persistence
 ESTIMATORS = [
     TensorCRP(),
     TensorCRPCV(ranks=(1,), regs=(1.0,), cv=2),
-    *(getattr(baselines, name)() for name in baselines.__all__),
+    *(each.cls() for each in baselines.BASELINES),
 ]
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
@@ -60,9 +60,9 @@ def test_a_fit_at_a_glance(make_samples):
     text = "\n".join(lines)
     assert "samples: 5 x 2 x 4 (order 3), 3 classes" in text
     assert f"projections: 3 of rank 2, lambda = {crp.lambda_:.3g}" in text
-    first, last = crp.objective_[0][-1], crp.objective_[2][-1]
+    first, last = crp.objective_[0], crp.objective_[2]
     assert f"objective J: {first:.3g} (first) to {last:.3g} (last)" in text
-    gain = max(curve[-1] / curve[-4] - 1 for curve in crp.objective_)
+    gain = max(curve[-1] / curve[-4] - 1 for curve in crp.history_)
     assert "at most 4 of max_iter=4 sweeps" in text
     assert f"raised J by at most {100 * gain:.2g} %" in text
     cells = ["".join(cell.itertext()) for cell in table.iter("td")]
@@ -76,7 +76,7 @@ def test_curves_are_the_objective(make_samples):
     _, table = added(crp)
     drawn = [line.get("points") for line in table.iter("polyline")]
     assert len(drawn) == 6 and "and 2 more" in "".join(table.itertext())
-    for points, curve in zip(drawn, crp.objective_, strict=False):
+    for points, curve in zip(drawn, crp.history_, strict=False):
         y = np.array([float(pair.split(",")[1]) for pair in points.split()])
         height = (y[0] - y) / np.ptp(y)  # of the page: larger is lower
         np.testing.assert_allclose(

@@ -33,13 +33,14 @@ from sklearn.svm import SVC, LinearSVC
 
 import tensorcrp.persistence
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
-from tensorcrp.persistence import JUDGES, ModelFormatError, load, save
+from tensorcrp.persistence import CLASSIFIERS, ModelFormatError, load, save
+from tensorcrp.persistence import _classes as models_module
 from tensorcrp.persistence import _estimators as estimators_module
+from tensorcrp.persistence import _limits as limits
 from tensorcrp.persistence import _model_file as format_module
-from tensorcrp.persistence import _models as models_module
 
 PACKAGE = Path(tensorcrp.persistence.__file__).parent
-BASELINES = [getattr(baselines, name) for name in baselines.__all__]
+BASELINES = [each.cls for each in baselines.BASELINES]
 GRID = {"ranks": (1, "full"), "regs": (0.1, 1.0), "cv": 2, "n_components": (1, 3)}
 
 
@@ -251,12 +252,25 @@ def test_random_numbers_go_on_where_they_were(path):
 def test_arrays_that_are_shared_stay_shared(path):
     model = TensorCRPCV(**GRID).fit(X, Y)
     again = there_and_back(model, path)
-    assert again.projections_ is again.best_estimator_.projections_
-    once = TensorCRP(2).fit(X, Y)
-    once.factors_ = [once.factors_[0], once.factors_[1]]
-    save(once, path)
+    for name in ("projections_", "components_", "factors_", "classes_"):
+        assert getattr(again, name) is getattr(again.best_estimator_, name)
     stored = json.loads(split_file(path.read_bytes())[0])
-    assert sum(name.startswith("factors_") for name in stored) == 2
+    assert sum("projections_" in name for name in stored) == 1
+
+
+def test_a_search_whose_best_estimator_is_another_is_refused(path):
+    model = TensorCRPCV(**GRID).fit(X, Y)
+    model.projections_ = 2 * model.projections_
+    with pytest.raises(ModelFormatError, match="projections_ is not that of best_"):
+        save(model, path)
+
+
+def test_an_array_that_is_there_twice_is_stored_twice(path):
+    start = np.ones((3, 2))
+    again = there_and_back(TensorCRP(init=[start, start], verbose={"a 1": start}), path)
+    again.init[0][:] = 7.0
+    np.testing.assert_array_equal(again.init[1], start)
+    np.testing.assert_array_equal(again.verbose["a 1"], start)
 
 
 def test_the_same_model_gives_the_same_bytes(path):
@@ -282,7 +296,7 @@ SUPPORTED = [
 
 
 def test_every_judge_is_tested():
-    assert {type(judge).__name__ for judge in SUPPORTED} == set(JUDGES)
+    assert {type(judge).__name__ for judge in SUPPORTED} == set(CLASSIFIERS)
 
 
 @pytest.mark.parametrize("judge", SUPPORTED, ids=str)
@@ -320,6 +334,31 @@ def test_other_judges_are_refused_before_anything_is_written(judge, fitted, path
         save(model, path)
     assert path.read_text() == "the old file"
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "words"),
+    [
+        ("NEIGHBOURS", 240, "more than 239 numbers of nearest neighbours.*skops"),
+        ("OBJECTS", 2, "at most 1 estimators"),
+        ("TEXTS", 33, "at most 32 texts"),
+    ],
+)
+def test_save_and_load_have_the_same_bounds(bound, value, words, path, monkeypatch):
+    """What cannot be loaded is not written; 30 samples count 8 numbers each."""
+    model = TensorCRPCV(**GRID).fit(X, np.array(["a", "b", "c"], object)[Y])
+    monkeypatch.setattr(limits, bound, value)
+    assert_same(there_and_back(model, path), model)
+    monkeypatch.setattr(limits, bound, value - 1)
+    for refused in (lambda: save(model, path), lambda: load(path)):
+        with pytest.raises(ModelFormatError, match=words):
+            refused()
+
+
+def test_neighbours_with_several_outputs_are_refused(path):
+    judge = KNeighborsClassifier(1).fit(X.reshape(30, -1), np.column_stack([Y, Y]))
+    with pytest.raises(ModelFormatError, match="y of a KNeighborsClassifier"):
+        save(TensorCRPCV(judge), path)
 
 
 @pytest.mark.parametrize(
@@ -511,6 +550,22 @@ def test_version_1_0_had_no_limits_of_memory(path):
     assert_same(again, model)
     assert (again.root_error_, again.max_memory, again.max_rows) == (0.0, None, None)
     assert_same(again.partial_fit(X, Y), model.partial_fit(X, Y))
+
+
+def test_version_1_1_named_the_arrays_of_a_search_twice(path):
+    model = TensorCRPCV(**GRID).fit(X, Y)
+    save(model, path)
+    content = path.read_bytes()
+    texts = json.loads(split_file(content)[0])["__metadata__"]
+    best = dict(json.loads(texts["state"])["dict"])["best_estimator_"]["model"]
+    state = dict(dict(best["dict"])["state"]["dict"])
+    names = ("components_", "projections_", "factors_", "classes_", "n_iter_")
+    twice = with_more(texts, "state", **{name: state[name] for name in names})
+    path.write_bytes(rewritten(content, format="1.1", state=twice))
+    assert_same(load(path), model)
+    path.write_bytes(rewritten(content, state=twice))
+    with pytest.raises(ModelFormatError, match="is named 2 times"):
+        load(path)
 
 
 def test_a_stream_keeps_its_error(path):

@@ -7,10 +7,12 @@ import sys
 
 import fuzz_models
 import pytest
-from fuzz_models import MUTATIONS, Fuzzer
+from crafted_models import CRAFTED
+from fuzz_models import Fuzzer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_files import resigned, split_file
+from model_files import crp_file, model_file, resigned, split_file
+from mutated_models import MUTATIONS
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,25 @@ def test_every_mutation(mutate, fuzzer):
     assert not fuzzer.failures
 
 
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_files_with_a_correct_checksum(name, fuzzer):
+    """Rejected, and before memory is asked for: the promise of SECURITY.md."""
+    rng = random.Random(name)
+    before = fuzzer.counts["refused"]
+    for _ in range(5):
+        fuzzer.attempt(CRAFTED[name](rng), name)
+    assert not fuzzer.failures
+    assert fuzzer.counts["refused"] == before + 5
+
+
+def test_what_crafted_files_are_made_of_is_sound(fuzzer):
+    before = fuzzer.counts["loaded"]
+    for content in (crp_file(), model_file()):
+        fuzzer.attempt(content, "sound")
+    assert fuzzer.counts["loaded"] == before + 2
+
+
+@pytest.mark.slow
 def test_a_short_run_of_the_command():
     """Time is printed by the command; a test on a busy machine asserts none."""
     command = [sys.executable, fuzz_models.__file__, "--count", "200", "--seed", "test"]

@@ -27,7 +27,7 @@ from tensorcrp.plotting import (
     EmbeddingDisplay,
     PathDisplay,
     ProjectionDisplay,
-    _style,
+    style,
 )
 
 
@@ -70,7 +70,7 @@ def test_curves_are_the_objective(fit):
         "projection 1",
     ]
     for line, p in zip(display.lines_, [2, 0], strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), crp.objective_[p])
+        np.testing.assert_array_equal(line.get_ydata(), crp.history_[p])
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 13))
 
 
@@ -80,7 +80,7 @@ def test_curves_are_the_objective(fit):
 def test_a_sweep_is_an_update_of_every_mode(fit, shape, rank, updates):
     crp, _, _ = fit(shape, rank=rank, max_iter=4, tol=0)
     display = ConvergenceDisplay.from_estimator(crp, unit="sweep", relative=True)
-    for line, curve in zip(display.lines_, crp.objective_, strict=True):
+    for line, curve in zip(display.lines_, crp.history_, strict=True):
         assert display.order == updates
         assert line.get_xdata()[-1] == len(curve) / updates
         assert line.get_xdata()[-1] == int(line.get_xdata()[-1])
@@ -94,7 +94,7 @@ def test_a_fit_may_end_within_a_sweep(fit):
         display = ConvergenceDisplay.from_estimator(crp, unit="sweep")
         assert display.order == 3
         ends = [line.get_xdata()[-1] for line in display.lines_]
-        assert ends == [len(curve) / 3 for curve in crp.objective_]
+        assert ends == [len(curve) / 3 for curve in crp.history_]
         if any(end != int(end) for end in ends):
             return
     raise AssertionError("every fit ended with a sweep: the test shows nothing")
@@ -105,8 +105,8 @@ def test_a_search_shows_its_best(make_samples):
     search = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0), cv=2).fit(X, y)
     display = ConvergenceDisplay.from_estimator(search)
     best = search.best_estimator_
-    assert len(display.objective) == len(best.objective_)
-    np.testing.assert_array_equal(display.objective[0], best.objective_[0])
+    assert len(display.objective) == len(best.history_)
+    np.testing.assert_array_equal(display.objective[0], best.history_[0])
     drawn = ProjectionDisplay.from_estimator(search, components=1)
     np.testing.assert_array_equal(drawn.components[0], best.components_[1])
 
@@ -367,7 +367,7 @@ def test_given_colours_and_lines(fit):
 
 def test_series_differ_without_colour():
     """Neighbours of any ten lines, and any two of ten classes of points."""
-    lines = [_style.series(i) for i in range(56)]
+    lines = [style.series(i) for i in range(56)]
     looks = {(s["color"], s["marker"], s["linestyle"]) for s in lines}
     assert len(looks) == 56
     gray_looks = {(s["marker"], s["linestyle"], gray(s["color"])) for s in lines[:10]}
@@ -375,7 +375,7 @@ def test_series_differ_without_colour():
     for one, other in pairwise(lines):
         assert one["marker"] != other["marker"]
         assert one["linestyle"] != other["linestyle"]
-    points = [_style.cloud(i) for i in range(40)]
+    points = [style.cloud(i) for i in range(40)]
     assert len({(p["marker"], p["facecolors"]) for p in points}) == 40
     for i, one in enumerate(points[:10]):
         for other in points[:i]:
@@ -384,7 +384,7 @@ def test_series_differ_without_colour():
 
 
 def test_weights_are_ordered_by_luminance_and_gray_at_zero():
-    cmap = _style.weight_colours()
+    cmap = style.weight_colours()
     ramp = np.array([gray(colour) for colour in cmap(np.linspace(0, 1, 101))[:, :3]])
     assert (np.diff(ramp) > 0).all()  # the sign survives a gray printer
     middle = np.array(cmap(0.5)[:3])

@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 from tensorcrp import cli
-from tensorcrp.experiments import _figures, _output, _plans, compare
-from tensorcrp.experiments._methods import library_methods
-from tensorcrp.experiments._summaries import Rows
+from tensorcrp.experiments import figures
+from tensorcrp.experiments.summaries import Rows
 from tensorcrp.plotting import ComparisonDisplay
 from tensorcrp.plotting._ranks import rank_methods
 
@@ -110,11 +109,8 @@ def folder(tmp_path_factory):
     X = rng.standard_normal((3, 4, 3))[y] + rng.standard_normal((60, 4, 3))
     np.savez(root / "own.npz", X=X, y=y)
     how = ["--repeats", "2", "--jobs", "1", "--per-class", "3", "5", "--out", str(root)]
-    some = {name: library_methods()[name] for name in METHODS}
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (compare, _plans, _output):
-            patch.setattr(module, "library_methods", lambda: some)
-        assert cli.main(["compare", str(root / "own.npz"), *how]) == 0
+    how += ["--methods", *METHODS]
+    assert cli.main(["compare", str(root / "own.npz"), *how]) == 0
     return root
 
 
@@ -123,25 +119,33 @@ def rows_of(folder):
     return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("judge", ["1-NN", "SVM"])
+@pytest.mark.parametrize("classifier", ["1-NN", "SVM"])
 @pytest.mark.parametrize("train", [None, 3])
-def test_rows_of_compare_give_its_table(folder, judge, train):
+def test_rows_of_compare_give_its_table(folder, classifier, train):
     rows = rows_of(folder)
     table = Rows(rows)
     (data,) = table.data()
     for given in (folder, folder / "rows.jsonl", rows, pd.DataFrame(rows)):
-        display = ComparisonDisplay.from_rows(given, judge=judge, train=train)
+        display = ComparisonDisplay.from_rows(given, classifier=classifier, train=train)
         assert display.data_sets == [data] and set(display.methods) == set(METHODS)
         for j, method in enumerate(display.methods):
-            expected = table.score(data, train or 5, method, judge, "honest")
+            expected = table.score(data, train or 5, method, classifier, "honest")
             assert display.means[0, j] == pytest.approx(expected.mean)
             assert display.deviations[0, j] == pytest.approx(expected.std)
+
+
+def test_the_old_name_of_the_classifier_still_works(folder):
+    with pytest.warns(FutureWarning, match="judge is called classifier"):
+        old = ComparisonDisplay.from_rows(folder, judge="SVM")
+    new = ComparisonDisplay.from_rows(folder, classifier="SVM")
+    assert old.label == new.label
+    np.testing.assert_array_equal(old.means, new.means)
 
 
 def test_figures_of_compare_are_the_display(folder):
     table = Rows(rows_of(folder))
     (data,) = table.data()
-    figure = _figures.bars(table, data, 5, "SVM", METHODS)
+    figure = figures.bars(table, data, 5, "SVM", METHODS)
     scores = [table.score(data, 5, name, "SVM", "honest").mean for name in METHODS]
     drawn = figure.axes[0].containers[-1]
     np.testing.assert_allclose(widths(drawn), sorted(scores))
@@ -154,7 +158,10 @@ def test_rows_of_two_versions_are_not_mixed(folder):
     with pytest.raises(ValueError, match=r"of versions .* and 0\.0\.1; pass"):
         ComparisonDisplay.from_rows([*rows, older])
     for how, words in [
-        ({"judge": "tree"}, "judge='tree' is in no row; there are '1-NN', 'SVM'"),
+        (
+            {"classifier": "tree"},
+            "classifier='tree' is in no row; there are '1-NN', 'SVM'",
+        ),
         ({"train": 4}, r"train=4 is in no row; there are \[3, 5\]"),
         ({"selection": "lucky"}, "'lucky'"),
     ]:
@@ -225,7 +232,7 @@ def test_equal_methods_do_not_differ():
         (pd.DataFrame(), {}, "there are no rows"),
         ([1, 2], {}, r"rows\[0\] is 1"),
         ([{"data": "a", "method": "b"}], {}, r"rows\[0\] has no 'accuracy'"),
-        ([{"judges": None, "skipped": "why"}], {}, "no row holds a score"),
+        ([{"classifiers": None, "skipped": "why"}], {}, "no row holds a score"),
         (plain_rows(), {"methods": ["SVM"]}, "'SVM' is in no row; there are"),
         (plain_rows(), {"methods": []}, "nothing to compare"),
         (plain_rows(), {"kind": "pie"}, "'pie'"),

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter, TensorCRP
-from tensorcrp._algebra import cp_normalize
-from tensorcrp._starts import random_start
 from tensorcrp.solver import solve
+from tensorcrp.solver.cp import cp_normalize
+from tensorcrp.solver.starts import random_start
 
 # Sizes per order that keep a sample at 60 entries or so: the search is for corner
 # cases, and those are small.
@@ -108,7 +108,7 @@ def cases(draw, kinds=tuple(KINDS), constants=(False, True)):
 @given(cases())
 def test_the_objective_never_decreases(case):
     crp = case.estimator().fit(*case.samples())
-    for history in crp.objective_:
+    for history in crp.history_:
         assert np.all(np.diff(history) >= -1e-9 * history[:-1])
 
 
@@ -118,9 +118,9 @@ def test_projections_have_unit_norm_and_everything_is_finite(case):
     crp = case.estimator().fit(X, y)
     flat = crp.components_.reshape(case.n_components, -1)
     assert_allclose(np.linalg.norm(flat, axis=1), 1, rtol=1e-12)
-    fitted = [*crp.factors_, *crp.objective_, crp.projections_, crp.transform(X)]
+    fitted = [*crp.factors_, *crp.history_, crp.projections_, crp.transform(X)]
     assert all(np.isfinite(each).all() for each in fitted)
-    assert all(np.all(history >= 0) for history in crp.objective_)
+    assert all(np.all(history >= 0) for history in crp.history_)
 
 
 @given(cases())
@@ -142,7 +142,7 @@ def test_the_objective_is_that_of_the_projections(case):
     # the last place of the samples times the terms of W, which may cancel each other.
     terms = np.prod([np.linalg.norm(f, axis=1) for f in crp.factors_], axis=0)
     rounding = 1e-14 * np.linalg.norm(X) * terms.sum(axis=1) / np.sqrt(case.lam)
-    for p, (W, history) in enumerate(zip(crp.components_, crp.objective_, strict=True)):
+    for p, (W, history) in enumerate(zip(crp.components_, crp.history_, strict=True)):
         J = oracle.objective(W, X, y, case.lam, case.between)
         assert_allclose(np.sqrt(history[-1]), np.sqrt(J), rtol=1e-9, atol=rounding[p])
         _, X = oracle.deflate(X, W)
@@ -196,9 +196,9 @@ def test_scaling_samples_and_ridge_changes_nothing(case, exponent):
     assert_same_projections(
         case,
         plain.components_,
-        plain.objective_,
+        plain.history_,
         scaled.components_,
-        scaled.objective_,
+        scaled.history_,
     )
 
 
@@ -217,9 +217,9 @@ def test_permuting_modes_permutes_projections(case, random):
     assert_same_projections(
         case,
         cp_normalize(plain.factors)[1],
-        plain.objective,
+        plain.history,
         cp_normalize(back)[1],
-        moved.objective,
+        moved.history,
     )
 
 

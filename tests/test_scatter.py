@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tensorcrp import ClassScatter, _centred
+from tensorcrp import ClassScatter
 from tensorcrp import scatter as scatter_module
-from tensorcrp._samples import Samples
+from tensorcrp.solver import rows as rows_module
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.storage import centred as _centred
+from tensorcrp.storage import roots
 
 SHAPES = [(5,), (4, 3), (2, 3, 2), (1, 6), (3, 1, 2, 2)]
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
@@ -44,8 +47,9 @@ def assert_same(a, b):
 
 def set_blocks(monkeypatch, room, rows=1024):
     """Blocks of so many bytes, and so many rows folded into a triangle at a time."""
-    for module in (scatter_module, _centred):
+    for module in (rows_module, _centred):
         monkeypatch.setattr(module, "BLOCK_BYTES", room)
+    for module in (scatter_module, _centred):
         monkeypatch.setattr(module, "ROWS", rows)
 
 
@@ -98,7 +102,7 @@ def test_root_has_the_memory_order_of_the_solver(make_samples, n):
     scatter = ClassScatter.from_samples(*make_samples((2, 3, 2), n))
     for each in (scatter, scatter.merge(scatter)):
         for rows in (each.root, each.between("classes"), each.between("samples")):
-            assert np.shares_memory(Samples.of(rows).tensor, rows)
+            assert np.shares_memory(ArrayRows.of(rows).tensor, rows)
 
 
 @pytest.mark.parametrize("n", [25, 200])
@@ -113,8 +117,8 @@ def test_blocks_of_samples_do_not_change_the_statistics(make_samples, n, monkeyp
 
 def folded(monkeypatch):
     """Count the calls of `fold_rows`: none where products were factored."""
-    calls, fold = [], _centred.fold_rows
-    monkeypatch.setattr(_centred, "fold_rows", lambda *a: calls.append(1) or fold(*a))
+    calls, fold = [], roots.fold_rows
+    monkeypatch.setattr(roots, "fold_rows", lambda *a: calls.append(1) or fold(*a))
     return calls
 
 

@@ -18,8 +18,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, _sources, baselines
-from tensorcrp._memory import available_memory, memory_limit
+from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
+from tensorcrp.base.memory import available_memory, memory_limit
+from tensorcrp.storage import sources as _sources
 
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
 CRP = TensorCRP(3, max_iter=4, tol=0)
@@ -131,20 +132,16 @@ def test_flattened_samples_and_weights(stored, max_memory):
     "model",
     [
         TensorCRP(3, rank="full"),
-        baselines.RidgeLDA(),
-        baselines.MultilinearLDA(),
-        baselines.UMLDA(),
-        baselines.MPCA(),
+        *(each.cls() for each in baselines.BASELINES if each.streams),
     ],
     ids=lambda model: type(model).__name__,
 )
 @sizes
-def test_every_method_that_needs_statistics_alone(stored, model, n, monkeypatch):
+def test_every_method_that_streams(stored, model, n, no_memory):
     X, y = samples((5, 4), n)
     expected = clone(model).fit_transform(X, y)
     assert_close(clone(model).fit_transform(stored(X), y), expected)
-    monkeypatch.setattr("tensorcrp._memory.SMALL", 0)
-    monkeypatch.setattr("tensorcrp._memory.available_memory", lambda: 0)
+    no_memory(model)
     if isinstance(model, TensorCRP):  # the best tensor of any rank needs all rows
         with pytest.raises(ValueError, match="Raise max_memory, or choose a finite"):
             clone(model).fit(stored(X), y)
@@ -435,7 +432,7 @@ def test_free_memory_where_nothing_is_known(tmp_path):
 
 
 def test_half_of_what_is_free(monkeypatch):
-    monkeypatch.setattr("tensorcrp._memory.available_memory", lambda: 10**9)
+    monkeypatch.setattr("tensorcrp.base.memory.available_memory", lambda: 10**9)
     assert memory_limit(None) == 5 * 10**8
     assert memory_limit(123) == 123
     assert memory_limit(None, wanted=1000) == np.inf

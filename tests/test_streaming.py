@@ -8,7 +8,9 @@ largest one. Batches are merged by other sums than one fit uses (errors of about
 import pickle
 from functools import reduce
 
+import dask
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -287,6 +289,76 @@ def test_bad_batch_before_the_first_fit_is_forgotten(name):
     assert_equivalent(model, clone(CRP).fit(X, y), X)
 
 
+LARGE = 2**53 + np.arange(3)
+MIXED_LABELS = {
+    "signed, then not": (LARGE, LARGE.astype("u8")),
+    "unsigned, then signed": (LARGE.astype("u8"), LARGE),
+    "beyond int64": (np.arange(3), np.array([0, 2**63 + 1, 2**63 + 2], "u8")),
+    "floats": (np.arange(3), np.arange(3.0)),
+    "small floats": (np.arange(3.0, dtype="f4"), np.arange(3)),
+    "booleans": (np.array([False, True, True]), np.arange(3)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED_LABELS)
+def test_labels_of_several_types_stay_apart(name):
+    X, y = samples((4, 3), 30)
+    labels = [each[y] for each in MIXED_LABELS[name]]
+    model = clone(CRP).partial_fit(X, labels[0]).partial_fit(X, labels[1])
+    expected = set(labels[0].tolist()) | set(labels[1].tolist())
+    assert set(model.classes_.tolist()) == expected
+    assert len(model.classes_) == len(expected)
+    assert model._scatter.counts.sum() == 60
+
+
+NO_TYPE = {
+    "negative, and beyond int64": ([-1, 0, 1], 2**63 + np.arange(3, dtype="u8")),
+    "integers beyond 2**53, and halves": (LARGE, [0.5, 1.5, 2.5]),
+}
+
+
+@pytest.mark.parametrize("name", NO_TYPE)
+def test_labels_without_a_common_type_are_not_merged(name):
+    X, y = samples((4, 3), 30)
+    one, other = (
+        ClassScatter.from_samples(X, np.asarray(labels)[y]) for labels in NO_TYPE[name]
+    )
+    for pair in ((one, other), (other, one)):
+        with pytest.raises(ValueError, match="no type of numbers holds both"):
+            ClassScatter.merge(*pair)
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e-30, 1e30, 1e90])
+@pytest.mark.parametrize(
+    "model",
+    [each for name, each in MODELS.items() if name != "absolute ridge"],
+    ids=str,
+)
+def test_the_scale_of_all_weights_does_not_count(model, scale):
+    X, y = samples((4, 3), 30)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    expected = clone(model).fit(X, y, weight).transform(X)
+    assert_close(clone(model).fit(X, y, scale * weight).transform(X), expected)
+    got = stream(model, X, y, uneven(y, np.random.default_rng(0)), scale * weight)
+    assert_close(got.transform(X), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e4, 1e30])
+def test_equal_samples_do_not_vary_whatever_their_weights(seed, scale):
+    """Deviations are rounding alone, in rows, in a triangle and in merged batches."""
+    for n, step in ((12, 12), (90, 90), (90, 15)):
+        y = np.arange(n) % 3
+        X = np.full((n, 4, 3), 0.1) * (1 + 0.7 * y)[:, None, None]
+        weight = scale * np.random.default_rng(seed).random(n)
+        parts = [slice(i, i + step) for i in range(0, n, step)]
+        each = [ClassScatter.from_samples(X[p], y[p], weight[p]) for p in parts]
+        scatter = reduce(ClassScatter.merge, each)
+        assert scatter.trace == 0
+        with pytest.raises(ValueError, match="nothing varies"):
+            clone(CRP).fit_scatter(scatter)
+
+
 def test_labels_of_another_kind_leave_the_earlier_state():
     X, y = samples((4, 3), 40)
     model, twin = (clone(CRP).partial_fit(X[:20], y[:20]) for _ in range(2))
@@ -386,6 +458,49 @@ def test_fit_batches_with_weights_and_a_batch_after_it():
     *first, last = [(X[part], y[part], weight[part]) for part in parts]
     model = clone(CRP).fit_batches(first).partial_fit(*last)
     assert_equivalent(model, clone(CRP).fit(X, y, sample_weight=weight), X)
+
+
+@pytest.mark.parametrize("collection", [False, True], ids=["list", "dask"])
+def test_fit_batches_compares_the_names_of_columns(collection):
+    X, y = samples((12,), 40)
+    columns = [f"entry {i}" for i in range(12)]
+    frame = pd.DataFrame(X, columns=columns)
+    batches = [(frame[:20], y[:20]), (frame[20:][columns[::-1]], y[20:])]
+    if collection:
+        batches = [dask.delayed(batch) for batch in batches]
+    model = clone(CRP).set_params(sample_shape=(4, 3))
+    with pytest.raises(ValueError, match=r"another order.*column 0 is 'entry 11'"):
+        model.fit_batches(batches)
+    batches = [(frame[:20], y[:20]), (frame[20:], y[20:])]
+    expected = clone(model).fit(frame, y).transform(frame)
+    assert_close(model.fit_batches(batches).transform(frame), expected)
+
+
+def test_fit_batches_with_and_without_names_says_so():
+    X, y = samples((12,), 40)
+    frame = pd.DataFrame(X, columns=[f"entry {i}" for i in range(12)])
+    with pytest.warns(UserWarning, match="some have none"):
+        clone(CRP).fit_batches([(frame[:20], y[:20]), (X[20:], y[20:])])
+
+
+X_Y = samples((4, 3), 30)
+
+
+@pytest.mark.parametrize(
+    ("batches", "word"),
+    [
+        (X_Y, "ndarray"),
+        ([(*X_Y, np.ones(30), 0)], "tuple of 4"),
+        ([X_Y[:1]], "tuple of 1"),
+        ([X_Y, None], "NoneType"),
+    ],
+    ids="samples four one none".split(),
+)
+def test_fit_batches_says_what_a_batch_is(batches, word):
+    model = clone(CRP)
+    with pytest.raises(ValueError, match=rf"{word}.*\[\(X, y\)\]"):
+        model.fit_batches(batches)
+    assert vars(model) == vars(clone(CRP))
 
 
 def test_fit_batches_starts_anew():

@@ -1,4 +1,4 @@
-"""The figures of "What CRP is, in pictures", a function for each."""
+"""The figures of the page "CRP in pictures", one function for each."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,7 +36,7 @@ def ranks():
 
 
 def factors():
-    """The thin vectors of a projection of rank two."""
+    """The factors of a projection of rank two."""
     display = ProjectionDisplay.from_estimator(
         crp, components=0, kind="factors", mode_names=["row", "column"]
     )
@@ -52,7 +52,7 @@ def climbing():
 
 
 def deflation():
-    """What is left of a sample as components are taken off."""
+    """A sample deflated by more and more components."""
     _, axes = plt.subplots(1, 5, figsize=(9, 2.3), layout="constrained")
     many = TensorCRP(40, rank=2).fit(X[:500], y[:500])
     features = many.transform(X[500:501])

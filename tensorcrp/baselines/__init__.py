@@ -1,26 +1,10 @@
-"""Rivals of compound rank-k projections, for samples of any order.
+"""Baselines of compound rank-k projections, for samples of any order.
 
 Every method is a scikit-learn estimator that takes samples ``(n, l_1, ..., l_N)``, or
 flattened ones with ``sample_shape=``, and treats bad input as `tensorcrp.TensorCRP`
 does. With c classes, P entries in a sample and core sizes ``r_m <= l_m``:
 
-============== ========== ====================== =================== ======== =======
-method         supervised projection             features            monotone streams
-============== ========== ====================== =================== ======== =======
-RidgeLDA       yes        full tensors           up to c - 1         exact    yes
-MPCA           no         one factor per mode    r_1 ... r_N         yes      yes
-TwoDPCA        no         factor of last mode    l_1 ... l_{N-1} r_N exact    yes
-MultilinearLDA yes        one factor per mode    r_1 ... r_N         no       yes
-TwoDLDA        yes        one factor per mode    r_1 ... r_N         no       yes
-SelectiveLDA   yes        one factor per mode    r_1 ... r_N         one pass yes
-ParallelLDA    yes        one factor per mode    r_1 ... r_N         one pass yes
-TensorLPP      or not     one factor per mode    r_1 ... r_N         no       no
-CMDA           yes        orthonormal factors    r_1 ... r_N         no       yes
-DGTDA          yes        orthonormal factors    r_1 ... r_N         one pass yes
-HODA           yes        orthonormal factors    r_1 ... r_N         yes      yes
-UMLDA          yes        tensors of CP rank one up to min(l_m)      no       yes
-BilinearSVC    yes        tensors of CP rank k   a classifier        yes      no
-============== ========== ====================== =================== ======== =======
+$methods
 
 `TwoDLDA` is `MultilinearLDA` by its order-2 name.
 *Monotone* says whether the recorded objective gets better with every step; *exact* and
@@ -30,41 +14,174 @@ are all that the method needs.
 
 A method with one factor per mode is a pair of forms, a rule and a schedule:
 
-============== ================================= ==================== ===============
-method         numerator, denominator            rule                 schedule
-============== ================================= ==================== ===============
-MPCA           all samples                       leading eigenvectors alternate
-TwoDPCA        all samples                       leading eigenvectors last mode alone
-MultilinearLDA class means, samples within       W^{-1} B             alternate
-SelectiveLDA   class means, samples within       W^{-1} B             best single pass
-ParallelLDA    class means, samples within       W^{-1} B             parallel
-TensorLPP      graph Laplacian, degrees          smallest of W^{-1} B alternate
-CMDA           class means, samples within       singular vectors     alternate
-DGTDA          class means, samples within       B - phi W            parallel
-HODA           class means, samples within       B - phi W            alternate
-============== ================================= ==================== ===============
+$parts
+
+The same parts make new methods: see `TuckerDiscriminant`.
 """
 
-from tensorcrp.baselines._later import CMDA, DGTDA, HODA
-from tensorcrp.baselines._lda import MultilinearLDA, ParallelLDA, SelectiveLDA, TwoDLDA
-from tensorcrp.baselines._lpp import TensorLPP
-from tensorcrp.baselines._pca import MPCA, TwoDPCA
-from tensorcrp.baselines._svc import BilinearSVC
-from tensorcrp.baselines._umlda import UMLDA
-from tensorcrp.baselines._vectors import RidgeLDA
+from string import Template
 
+from tensorcrp.baselines.bilinear_svc import BilinearSVC
+from tensorcrp.baselines.catalogue import (
+    ASCENT,
+    CENTRED,
+    DISCRIMINANT,
+    HISTORIES,
+    ITERATES,
+    LABELLED,
+    PROJECTIONS,
+    RATIOS,
+    RIDGE,
+    Baseline,
+    rst_tables,
+)
+from tensorcrp.baselines.forms import Form, Ridge, Sum
+from tensorcrp.baselines.lda import MultilinearLDA, ParallelLDA, SelectiveLDA, TwoDLDA
+from tensorcrp.baselines.lpp import TensorLPP
+from tensorcrp.baselines.mode_rules import (
+    difference,
+    fisher,
+    leading,
+    singular,
+    trace_ratio,
+)
+from tensorcrp.baselines.modes import (
+    ModesResult,
+    alternate,
+    eye_factors,
+    one_pass,
+    ones_factors,
+    parallel,
+)
+from tensorcrp.baselines.orthonormal import CMDA, DGTDA, HODA
+from tensorcrp.baselines.pca import MPCA, TwoDPCA
+from tensorcrp.baselines.ridge_lda import RidgeLDA
+from tensorcrp.baselines.tucker import TuckerDiscriminant
+from tensorcrp.baselines.umlda import UMLDA
+
+# A literal list, because type checkers read it.
 __all__ = [
+    "BASELINES",
     "CMDA",
     "DGTDA",
     "HODA",
     "MPCA",
     "UMLDA",
     "BilinearSVC",
+    "Form",
+    "ModesResult",
     "MultilinearLDA",
     "ParallelLDA",
+    "Ridge",
     "RidgeLDA",
     "SelectiveLDA",
+    "Sum",
     "TensorLPP",
+    "TuckerDiscriminant",
     "TwoDLDA",
     "TwoDPCA",
+    "alternate",
+    "difference",
+    "eye_factors",
+    "fisher",
+    "leading",
+    "one_pass",
+    "ones_factors",
+    "parallel",
+    "singular",
+    "trace_ratio",
 ]
+
+_CLASSES = "class means, samples within"
+_ORTHONORMAL = "orthonormal factors"
+
+# Every method, in the order of tables and figures.
+BASELINES = (
+    Baseline(
+        RidgeLDA,
+        PROJECTIONS | RATIOS | RIDGE | LABELLED,
+        projection="full tensors",
+        features="up to c - 1",
+        monotone="exact",
+    ),
+    Baseline(
+        MPCA,
+        CENTRED | ITERATES,
+        supervised="no",
+        monotone="yes",
+        parts=("all samples", "leading eigenvectors", "alternate"),
+    ),
+    Baseline(
+        TwoDPCA,
+        CENTRED,
+        supervised="no",
+        projection="factor of the last mode",
+        features="l_1 ... l_{N-1} r_N",
+        monotone="exact",
+        parts=("all samples", "leading eigenvectors", "last mode alone"),
+    ),
+    Baseline(
+        MultilinearLDA,
+        DISCRIMINANT | ITERATES,
+        parts=(_CLASSES, "W^{-1} B", "alternate"),
+        aliases=("TwoDLDA",),
+    ),
+    Baseline(
+        SelectiveLDA,
+        DISCRIMINANT | {"order_": "permutation"},
+        monotone="one pass",
+        parts=(_CLASSES, "W^{-1} B", "best single pass"),
+        known_as="S2DLDA",
+    ),
+    Baseline(
+        ParallelLDA,
+        DISCRIMINANT,
+        monotone="one pass",
+        parts=(_CLASSES, "W^{-1} B", "parallel"),
+        known_as="P2DLDA",
+    ),
+    Baseline(
+        TensorLPP,
+        CENTRED | ITERATES,
+        supervised="or not",
+        streams=False,
+        parts=("graph Laplacian, degrees", "smallest of W^{-1} B", "alternate"),
+    ),
+    Baseline(
+        CMDA,
+        DISCRIMINANT | ITERATES,
+        projection=_ORTHONORMAL,
+        parts=(_CLASSES, "singular vectors", "alternate"),
+    ),
+    Baseline(
+        DGTDA,
+        DISCRIMINANT,
+        projection=_ORTHONORMAL,
+        monotone="one pass",
+        parts=(_CLASSES, "B - phi W", "parallel"),
+    ),
+    Baseline(
+        HODA,
+        DISCRIMINANT | ITERATES,
+        projection=_ORTHONORMAL,
+        monotone="yes",
+        parts=(_CLASSES, "B - phi W", "alternate"),
+    ),
+    Baseline(
+        UMLDA,
+        PROJECTIONS | ASCENT | RATIOS | HISTORIES | {"factors_": "modes h l"},
+        projection="tensors of CP rank one",
+        features="up to min(l_m)",
+    ),
+    Baseline(
+        BilinearSVC,
+        {"coef_": "array h *", "intercept_": "array h"} | ASCENT | HISTORIES,
+        projection="tensors of CP rank k",
+        features="a classifier",
+        monotone="yes",
+        streams=False,
+    ),
+)
+
+if __doc__:  # python -OO has none
+    __doc__ = Template(__doc__).substitute(rst_tables(BASELINES))

@@ -1,4 +1,4 @@
-"""Labelled tensors: made, shipped, fetched, or read from files.
+"""Labelled tensors: synthetic, built in, fetched, or read from files.
 
 Every function returns a `~sklearn.utils.Bunch` with ``data`` (n, l_1, ..., l_N),
 ``target`` (n,), ``target_names``, ``mode_names`` (one name per mode) and ``DESCR``, or
@@ -15,11 +15,11 @@ from tensorcrp.datasets._fetch import (
     fetch_umist,
     fetch_usps,
     list_datasets,
-    load_digits,
 )
 from tensorcrp.datasets._made import make_multichannel, make_tensor_classification
 from tensorcrp.datasets._moving import make_moving_shapes
 from tensorcrp.datasets._read import read_tensors
+from tensorcrp.datasets._shipped import load_digits
 
 __all__ = [
     "fetch_dataset",

@@ -3,8 +3,6 @@
 In: samples (n, l_1, ..., l_N), labels (n,) or None. Out: a Bunch or ``(X, y)``.
 """
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -38,22 +36,6 @@ def as_bunch(X, y, DESCR, *, mode_names=None, target_names=None, **more):
 def hand_out(bunch, return_X_y):
     """The Bunch itself, or its two arrays."""
     return (bunch.data, bunch.target) if return_X_y else bunch
-
-
-def check_count(name, value, least=1):
-    """Refuse anything but an integer of at least `least`."""
-    integer = isinstance(value, Integral) and not isinstance(value, bool)
-    if not integer or value < least:
-        raise ValueError(
-            f"{name} must be an integer of at least {least}, got {value!r}."
-        )
-
-
-def check_choice(name, value, choices):
-    """Refuse anything but one of the names in `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        names = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} must be one of {names}, got {value!r}.")
 
 
 def balanced_labels(n_samples, n_classes, rng):

@@ -5,54 +5,28 @@ have the arrays that the registry pins; files in ``TENSORCRP_DATA`` are the user
 and are taken as they are, with ``verified`` saying whether they have them.
 """
 
+from __future__ import annotations
+
 import os
 import urllib.request
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, Unpack, overload
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from tensorcrp.datasets._bunch import as_bunch, hand_out
+from tensorcrp.base.files import replacing
+from tensorcrp.base.types import XY, AnyPath, Dataset, Sought
+from tensorcrp.datasets._bunch import hand_out
 from tensorcrp.datasets._read import read_tensors
-from tensorcrp.datasets._sources import SOURCES, Source, checksum, indian_pines
+from tensorcrp.datasets.origins import SOURCES, Origin, checksum, indian_pines
 
 VARIABLE = "TENSORCRP_DATA"
-_OLIVETTI = Source((400, 64, 64), ("row", "column"), "", "Olivetti faces, 64x64.")
+_OLIVETTI = Origin((400, 64, 64), ("row", "column"), "", "Olivetti faces, 64x64.")
 
 
-def load_digits(*, return_X_y=False):
-    """Scikit-learn's handwritten digits as 8x8 matrices; ships with scikit-learn.
-
-    Parameters
-    ----------
-    return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
-
-    Returns
-    -------
-    Bunch or (X, y)
-        ``data`` is (1797, 8, 8), values 0 to 16.
-
-    Examples
-    --------
-    >>> from tensorcrp.datasets import load_digits
-    >>> load_digits().data.shape
-    (1797, 8, 8)
-    """
-    digits = sklearn_datasets.load_digits()
-    bunch = as_bunch(
-        digits.images,
-        digits.target,
-        digits.DESCR,
-        mode_names=("row", "column"),
-        target_names=[str(name) for name in digits.target_names],
-    )
-    return hand_out(bunch, return_X_y)
-
-
-def list_datasets():
+def list_datasets() -> list[str]:
     """Names that `fetch_dataset` takes.
 
     Returns
@@ -69,7 +43,21 @@ def list_datasets():
     return sorted(SOURCES)
 
 
-def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=False):
+@overload
+def fetch_dataset(
+    name: str, *, return_X_y: Literal[True], **how: Unpack[Sought]
+) -> XY: ...
+@overload
+def fetch_dataset(
+    name: str, *, return_X_y: Literal[False] = ..., **how: Unpack[Sought]
+) -> Dataset: ...
+def fetch_dataset(
+    name: str,
+    *,
+    data_home: AnyPath | None = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+) -> Dataset | XY:
     """Fetch a data set of the registry by name.
 
     Looked for in this order: ``NAME.npz`` in the folder that the environment variable
@@ -85,9 +73,9 @@ def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=
         The cache folder is ``data_home/tensorcrp``; by default scikit-learn's data
         folder, ``~/scikit_learn_data`` or the environment's ``SCIKIT_LEARN_DATA``.
     download_if_missing : bool, default=True
-        If False, nothing is fetched: what is not here is an error.
+        If False, raise an error if the data set is not available locally.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -126,7 +114,18 @@ def fetch_dataset(name, *, data_home=None, download_if_missing=True, return_X_y=
     return hand_out(_find(name, SOURCES[name], **how), return_X_y)
 
 
-def fetch_usps(*, data_home=None, download_if_missing=True, return_X_y=False):
+@overload
+def fetch_usps(*, return_X_y: Literal[True], **how: Unpack[Sought]) -> XY: ...
+@overload
+def fetch_usps(
+    *, return_X_y: Literal[False] = ..., **how: Unpack[Sought]
+) -> Dataset: ...
+def fetch_usps(
+    *,
+    data_home: AnyPath | None = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+) -> Dataset | XY:
     """USPS handwritten digits, (9298, 16, 16), values in [-1, 1].
 
     From OpenML (41082) through `sklearn.datasets.fetch_openml`, unless ``usps.npz`` is
@@ -137,9 +136,9 @@ def fetch_usps(*, data_home=None, download_if_missing=True, return_X_y=False):
     data_home : path, default=None
         See `fetch_dataset`.
     download_if_missing : bool, default=True
-        If False, nothing is fetched: what is not here is an error.
+        If False, raise an error if the data set is not available locally.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -172,7 +171,18 @@ def fetch_usps(*, data_home=None, download_if_missing=True, return_X_y=False):
     return hand_out(bunch, return_X_y)
 
 
-def fetch_umist(*, data_home=None, download_if_missing=True, return_X_y=False):
+@overload
+def fetch_umist(*, return_X_y: Literal[True], **how: Unpack[Sought]) -> XY: ...
+@overload
+def fetch_umist(
+    *, return_X_y: Literal[False] = ..., **how: Unpack[Sought]
+) -> Dataset: ...
+def fetch_umist(
+    *,
+    data_home: AnyPath | None = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+) -> Dataset | XY:
     """UMIST (Sheffield) faces of 20 people from profile to front, 575 images.
 
     (575, 112, 92) from OpenML (UMIST_Faces_Cropped) through
@@ -184,9 +194,9 @@ def fetch_umist(*, data_home=None, download_if_missing=True, return_X_y=False):
     data_home : path, default=None
         See `fetch_dataset`.
     download_if_missing : bool, default=True
-        If False, nothing is fetched: what is not here is an error.
+        If False, raise an error if the data set is not available locally.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -218,7 +228,18 @@ def fetch_umist(*, data_home=None, download_if_missing=True, return_X_y=False):
     return hand_out(bunch, return_X_y)
 
 
-def fetch_olivetti(*, data_home=None, download_if_missing=True, return_X_y=False):
+@overload
+def fetch_olivetti(*, return_X_y: Literal[True], **how: Unpack[Sought]) -> XY: ...
+@overload
+def fetch_olivetti(
+    *, return_X_y: Literal[False] = ..., **how: Unpack[Sought]
+) -> Dataset: ...
+def fetch_olivetti(
+    *,
+    data_home: AnyPath | None = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+) -> Dataset | XY:
     """Olivetti faces of 40 people, (400, 64, 64), values in [0, 1].
 
     Through `sklearn.datasets.fetch_olivetti_faces`, unless ``olivetti.npz`` is in
@@ -230,9 +251,9 @@ def fetch_olivetti(*, data_home=None, download_if_missing=True, return_X_y=False
     data_home : path, default=None
         See `fetch_dataset`. Scikit-learn keeps a pickle of its own there.
     download_if_missing : bool, default=True
-        If False, nothing is fetched: what is not here is an error.
+        If False, raise an error if the data set is not available locally.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -322,27 +343,17 @@ def _obtain(name, source, cache, download_if_missing, fetch):
 
 
 def _download(url, file):
-    with _whole(file) as part, open(part, "wb") as out:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as out:
         with urllib.request.urlopen(url, timeout=60) as reply:
             while block := reply.read(2**20):
                 out.write(block)
 
 
 def _save(file, arrays):
-    with _whole(file) as part, open(part, "wb") as out:
-        np.savez_compressed(out, **arrays)
-
-
-@contextmanager
-def _whole(file):
-    """A path to write to; the file appears under its name when it is complete."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        yield part
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(file) as out:
+        np.savez_compressed(out, **arrays)
 
 
 def _load(file, source):

@@ -1,4 +1,4 @@
-"""Folders with one subfolder per class, holding images or video clips.
+"""Folders with one subfolder per class: images or video clips.
 
 In: ``folder/class/file``. Out: images (n, height, width[, 3]) or clips
 (n, frames, height, width[, 3]) and labels, as a Bunch.
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tensorcrp.datasets._bunch import as_bunch, check_choice
+from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.datasets._bunch import as_bunch
+from tensorcrp.datasets._images import read_image
 
 _IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pbm", ".tif", ".tiff"}
 
@@ -37,13 +39,16 @@ def read_folder(folder, **options):
 def _read_images(
     files, codes, names, folder, *, size=None, color="gray", on_error="raise"
 ):
-    """Images as uint8; resized by area to `size`, else all must have one size."""
+    """Images in their own depth; resized by area to `size`, else all of one size."""
     check_choice("color", color, ("gray", "rgb"))
     check_choice("on_error", on_error, ("raise", "skip"))
+    _check_image_size(size)
     X, kept, skipped = [], [], []
     for i, path in enumerate(files):
         try:
-            X.append(_picture(path, size, color, X[0].shape if X else None))
+            pixels = read_image(path, size, color)
+            _check_alike(path, pixels, X[0] if X else pixels)
+            X.append(pixels)
             kept.append(i)
         except ValueError as error:
             if on_error == "raise":
@@ -62,29 +67,28 @@ def _read_images(
     )
 
 
-def _picture(path, size, color, shape):
-    """One image as uint8 (height, width[, 3])."""
+def _check_image_size(size):
+    if size is None:
+        return
     try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError(
-            f"reading {path} needs Pillow: pip install tensorcrp[files]"
-        ) from error
-    try:
-        with Image.open(path) as image:
-            pixels = np.asarray(image.convert("L" if color == "gray" else "RGB"))
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        height, width = size
+    except (TypeError, ValueError):
         raise ValueError(
-            f"{path} cannot be read as an image ({error}): copy it again, move it "
-            'elsewhere, or pass on_error="skip".'
-        ) from error
-    if size is not None:
-        from tensorcrp.video._decode import resize_area
+            f"size must be (height, width), e.g. (32, 32), or None, got {size!r}."
+        ) from None
+    check_integer("size[0]", height)
+    check_integer("size[1]", width)
 
-        pixels = np.rint(resize_area(pixels, size)).astype(np.uint8)
-    if shape is not None and pixels.shape != shape:
+
+def _check_alike(path, pixels, first):
+    """All images of a folder have one shape and one depth."""
+    if pixels.shape != first.shape:
         raise ValueError(
-            f"{path} has shape {pixels.shape} where earlier images have {shape}: pass "
-            "size=(height, width) to bring all to one size."
+            f"{path} has shape {pixels.shape} where earlier images have {first.shape}: "
+            "pass size=(height, width) to bring all to one size."
         )
-    return pixels
+    if pixels.dtype != first.dtype:
+        raise ValueError(
+            f"{path} has pixels of {pixels.dtype} where earlier images have "
+            f"{first.dtype}: convert all images to one depth, or move it elsewhere."
+        )

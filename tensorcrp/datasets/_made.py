@@ -1,38 +1,61 @@
-"""Made data whose truth is known: planted CP discriminants, oscillations.
+"""Synthetic data with known truth: planted CP discriminants, oscillations.
 
 In: sizes and a seed. Out: samples (n, l_1, ..., l_N) and labels, with the factors or
 spatial patterns that were planted.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, overload
+
 import numpy as np
 from scipy.linalg import helmert
 from sklearn.utils import check_random_state
 
-from tensorcrp.datasets._bunch import (
-    as_bunch,
-    balanced_labels,
-    check_choice,
-    check_count,
-    hand_out,
-)
+from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.types import XY, Dataset, RandomState
+from tensorcrp.datasets._bunch import as_bunch, balanced_labels, hand_out
 
 
+@overload
 def make_tensor_classification(
-    shape=(16, 16),
-    n_classes=3,
-    rank=2,
+    shape: Sequence[int] = ...,
+    n_classes: int = ...,
+    rank: int = ...,
     *,
-    n_samples=120,
-    separation=4.0,
-    random_state=None,
-    return_X_y=False,
-):
+    n_samples: int = ...,
+    separation: float = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[True],
+) -> XY: ...
+@overload
+def make_tensor_classification(
+    shape: Sequence[int] = ...,
+    n_classes: int = ...,
+    rank: int = ...,
+    *,
+    n_samples: int = ...,
+    separation: float = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[False] = ...,
+) -> Dataset: ...
+def make_tensor_classification(
+    shape: Sequence[int] = (16, 16),
+    n_classes: int = 3,
+    rank: int = 2,
+    *,
+    n_samples: int = 120,
+    separation: float = 4.0,
+    random_state: RandomState = None,
+    return_X_y: bool = False,
+) -> Dataset | XY:
     """Classes whose means differ along tensors of a given CP rank only.
 
     With c classes there are c - 1 planted tensors ``W_p`` of norm one and rank k. The
     class means are the corners of a regular simplex in their span; all else is
-    independent normal noise of variance one, so that the span of the ``W_p`` holds
-    everything that tells the classes apart.
+    independent normal noise of variance one, so that the span of the ``W_p`` holds all
+    information about the classes.
 
     Parameters
     ----------
@@ -43,14 +66,14 @@ def make_tensor_classification(
     rank : int, default=2
         CP rank k of the planted tensors.
     n_samples : int, default=120
-        Number of samples, as many of each class to within one.
+        Number of samples, equally many of each class, to within one.
     separation : float, default=4.0
         Distance between two class means, in standard deviations of the noise (exact
         where a mode has room for all (c - 1) k columns at right angles).
     random_state : int, RandomState instance or None, default=None
-        Seed; the same one gives the same data.
+        Seed of the random numbers.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -69,11 +92,11 @@ def make_tensor_classification(
     >>> bool(abs((crp.components_[0] * made.components[0]).sum()) > 0.9)
     True
     """
-    check_count("n_classes", n_classes, 2)
-    check_count("rank", rank)
-    check_count("n_samples", n_samples, n_classes)
+    check_integer("n_classes", n_classes, 2)
+    check_integer("rank", rank)
+    check_integer("n_samples", n_samples, n_classes)
     for m, size in enumerate(shape):
-        check_count(f"shape[{m}]", size)
+        check_integer(f"shape[{m}]", size)
     rng = check_random_state(random_state)
     factors, components = _planted(tuple(shape), n_classes - 1, rank, rng)
     # Rows of the transposed Helmert matrix have distance sqrt(2) from each other.
@@ -113,20 +136,48 @@ def _cp_dense(factors):
     return product.sum(axis=-1)
 
 
+@overload
 def make_multichannel(
-    n_samples=120,
-    n_channels=16,
-    n_times=128,
+    n_samples: int = ...,
+    n_channels: int = ...,
+    n_times: int = ...,
     *,
-    n_classes=3,
-    fs=128.0,
-    frequency=10.0,
-    phase="locked",
-    snr_db=-10.0,
-    random_state=None,
-    return_X_y=False,
-):
-    """Bursts of an oscillation whose place on the sensors depends on the class.
+    n_classes: int = ...,
+    fs: float = ...,
+    frequency: float | Sequence[float] = ...,
+    phase: Literal["locked", "random"] = ...,
+    snr_db: float = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[True],
+) -> XY: ...
+@overload
+def make_multichannel(
+    n_samples: int = ...,
+    n_channels: int = ...,
+    n_times: int = ...,
+    *,
+    n_classes: int = ...,
+    fs: float = ...,
+    frequency: float | Sequence[float] = ...,
+    phase: Literal["locked", "random"] = ...,
+    snr_db: float = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[False] = ...,
+) -> Dataset: ...
+def make_multichannel(
+    n_samples: int = 120,
+    n_channels: int = 16,
+    n_times: int = 128,
+    *,
+    n_classes: int = 3,
+    fs: float = 128.0,
+    frequency: float | Sequence[float] = 10.0,
+    phase: Literal["locked", "random"] = "locked",
+    snr_db: float = -10.0,
+    random_state: RandomState = None,
+    return_X_y: bool = False,
+) -> Dataset | XY:
+    """Bursts of an oscillation whose location depends on the class.
 
     Sensors lie on a disc, seen from above. Every class has its own spatial pattern, a
     bump on the disc, that carries the same burst. Noise is shared between neighbours
@@ -135,13 +186,13 @@ def make_multichannel(
     Parameters
     ----------
     n_samples : int, default=120
-        Number of recordings, as many of each class to within one.
+        Number of recordings, equally many of each class, to within one.
     n_channels : int, default=16
         Number of sensors.
     n_times : int, default=128
         Samples in time of a recording.
     n_classes : int, default=3
-        Number of classes, each with a place of its own.
+        Number of classes, each with its own location.
     fs : float, default=128.0
         Samples per second.
     frequency : float or sequence of n_classes floats, default=10.0
@@ -149,14 +200,15 @@ def make_multichannel(
     phase : {"locked", "random"}, default="locked"
         With "locked" the burst has the same phase in every sample and survives
         averaging: order 2 can see it. With "random" the class means of the signal
-        vanish and only its power tells: take `tensorcrp.signals.spectrogram_tensor`.
+        vanish and only its power is informative: use
+        `tensorcrp.signals.spectrogram_tensor`.
     snr_db : float, default=-10.0
         Power of the bursts over that of the noise, both over all samples, channels and
         times, in decibels; ``numpy.inf`` for no noise.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same one gives the same data.
+        Seed of the random numbers.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -172,10 +224,10 @@ def make_multichannel(
     >>> made.data.shape, made.mode_names, made.patterns.shape
     ((30, 8, 128), ('channel', 'time'), (3, 8))
     """
-    check_count("n_classes", n_classes, 2)
-    check_count("n_samples", n_samples, n_classes)
-    check_count("n_channels", n_channels)
-    check_count("n_times", n_times, 2)
+    check_integer("n_classes", n_classes, 2)
+    check_integer("n_samples", n_samples, n_classes)
+    check_integer("n_channels", n_channels)
+    check_integer("n_times", n_times, 2)
     check_choice("phase", phase, ("locked", "random"))
     rng = check_random_state(random_state)
     truth = {

@@ -4,13 +4,18 @@ In: sizes and a seed. Out: clips (n, frames, height, width[, 3]) and labels; on 
 the same clips as video files, ``folder/class/clip.mp4``.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Literal, overload
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from sklearn.utils import check_random_state
 
-from tensorcrp.datasets._bunch import as_bunch, check_choice, check_count, hand_out
+from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.types import XY, AnyPath, Dataset, RandomState
+from tensorcrp.datasets._bunch import as_bunch, hand_out
 
 # Name -> (sweeps across the picture, starts at the right edge)
 MOTIONS = {
@@ -25,28 +30,58 @@ MOTIONS = {
 SCENE, SHAPE = 0.42, 0.14
 
 
+@overload
 def make_moving_shapes(
-    n_per_class=10,
-    n_classes=4,
+    n_per_class: int = ...,
+    n_classes: int = ...,
     *,
-    frames=16,
-    size=(32, 32),
-    color="gray",
-    clutter=1.0,
-    noise=0.1,
-    folder=None,
-    suffix=".mp4",
-    random_state=None,
-    return_X_y=False,
-):
-    """Clips of a light that crosses a still scene; classes differ in motion only.
+    frames: int = ...,
+    size: tuple[int, int] = ...,
+    color: Literal["gray", "rgb"] = ...,
+    clutter: float = ...,
+    noise: float = ...,
+    folder: AnyPath | None = ...,
+    suffix: Literal[".mp4", ".avi", ".mkv", ".mov"] = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[True],
+) -> XY: ...
+@overload
+def make_moving_shapes(
+    n_per_class: int = ...,
+    n_classes: int = ...,
+    *,
+    frames: int = ...,
+    size: tuple[int, int] = ...,
+    color: Literal["gray", "rgb"] = ...,
+    clutter: float = ...,
+    noise: float = ...,
+    folder: AnyPath | None = ...,
+    suffix: Literal[".mp4", ".avi", ".mkv", ".mov"] = ...,
+    random_state: RandomState = ...,
+    return_X_y: Literal[False] = ...,
+) -> Dataset: ...
+def make_moving_shapes(
+    n_per_class: int = 10,
+    n_classes: int = 4,
+    *,
+    frames: int = 16,
+    size: tuple[int, int] = (32, 32),
+    color: Literal["gray", "rgb"] = "gray",
+    clutter: float = 1.0,
+    noise: float = 0.1,
+    folder: AnyPath | None = None,
+    suffix: Literal[".mp4", ".avi", ".mkv", ".mov"] = ".mp4",
+    random_state: RandomState = None,
+    return_X_y: bool = False,
+) -> Dataset | XY:
+    """Clips of a light that crosses a static scene; classes differ in motion only.
 
     A disc, square or diamond of light moves right, left, right and back, left and back
-    (and so on) at constant speed across a scene that is new in every clip and stands
-    still. A frame picked at random out of a clip has the same distribution in every
-    class, so it says nothing. Where the light is *at a given time* does tell, but
-    beside the clutter of the scene that is hard to see in one frame. What helps is to
-    look at change over time, which a projection can learn in its factor of time.
+    (and so on) at constant speed across a static scene that is different in every clip.
+    A random frame of a clip has the same distribution in every class, so it is not
+    informative. The position of the light *at a given time* is informative, but hard to
+    see in the clutter of one frame. Change over time is what separates the classes, and
+    a projection can learn it in its factor of time.
 
     Parameters
     ----------
@@ -70,9 +105,9 @@ def make_moving_shapes(
     suffix : {".mp4", ".avi", ".mkv", ".mov"}, default=".mp4"
         Kind of file, see `tensorcrp.video.write_clip`.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same one gives the same data.
+        Seed of the random numbers.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -87,8 +122,8 @@ def make_moving_shapes(
     >>> made.data.shape, made.target_names
     ((12, 16, 32, 32), ['right', 'left', 'right-left', 'left-right'])
     """
-    check_count("n_per_class", n_per_class)
-    check_count("frames", frames)
+    check_integer("n_per_class", n_per_class)
+    check_integer("frames", frames)
     check_choice("color", color, ("gray", "rgb"))
     if n_classes not in range(2, len(MOTIONS) + 1):
         raise ValueError(f"n_classes must be 2 to {len(MOTIONS)}, got {n_classes!r}.")

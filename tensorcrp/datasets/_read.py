@@ -1,35 +1,67 @@
 """One reader for arrays in files and for folders of images or clips.
 
 In: a path. Out: samples (n, l_1, ..., l_N) and labels (n,). Nothing in a file is ever
-executed: no pickle is loaded, and what cannot be numbers or text is refused.
+executed: no pickle is loaded, and what cannot be numbers or text is rejected.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from contextlib import contextmanager
 from math import isqrt, prod
 from pathlib import Path
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from tensorcrp.datasets._bunch import as_bunch, check_choice, hand_out
+from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.types import AnyPath, Array, Fields
+from tensorcrp.datasets._bunch import as_bunch, hand_out
 
 # Names of the data and of the labels that are looked for, in this order.
 _PAIRS = [("X", "y"), ("X", "Y"), ("fea", "gnd"), ("data", "target")]
 _PAIRS += [("data", "labels"), ("data", "label"), ("x", "y"), ("fea3D", "gnd")]
 
 
+@overload
 def read_tensors(
-    path,
+    path: AnyPath,
     *,
-    data=None,
-    target=None,
-    sample_shape=None,
-    order=None,
-    samples="first",
-    mmap=False,
-    return_X_y=False,
-    **options,
-):
+    data: str | None = ...,
+    target: str | None = ...,
+    sample_shape: Sequence[int] | None = ...,
+    order: Literal["C", "F"] | None = ...,
+    samples: Literal["first", "last"] = ...,
+    mmap: bool = ...,
+    return_X_y: Literal[True],
+    **options: Any,
+) -> tuple[Array, Any]: ...
+@overload
+def read_tensors(
+    path: AnyPath,
+    *,
+    data: str | None = ...,
+    target: str | None = ...,
+    sample_shape: Sequence[int] | None = ...,
+    order: Literal["C", "F"] | None = ...,
+    samples: Literal["first", "last"] = ...,
+    mmap: bool = ...,
+    return_X_y: Literal[False] = ...,
+    **options: Any,
+) -> Fields: ...
+def read_tensors(
+    path: AnyPath,
+    *,
+    data: str | None = None,
+    target: str | None = None,
+    sample_shape: Sequence[int] | None = None,
+    order: Literal["C", "F"] | None = None,
+    samples: Literal["first", "last"] = "first",
+    mmap: bool = False,
+    return_X_y: bool = False,
+    **options: Any,
+) -> Fields | tuple[Array, Any]:
     """Read labelled tensors from a file or a folder.
 
     ============== =================================================================
@@ -43,6 +75,10 @@ def read_tensors(
     folder         one subfolder per class, holding images (extra ``files``) or
                    video clips (extra ``video``)
     ============== =================================================================
+
+    Gray images keep their depth: 8 bits as uint8, 16 bits as uint16, and int32, uint32
+    and float32 where TIFF has them; colour is read with 8 bits. Soft links in HDF5
+    files are followed; links, storage and virtual data sets in other files are errors.
 
     Parameters
     ----------
@@ -58,11 +94,11 @@ def read_tensors(
         How flattened samples are stored: "C" row after row, "F" column after column,
         as MATLAB does. None is "F" for ``.mat`` and "C" for all else.
     samples : {"first", "last"}, default="first"
-        Where the samples are counted in the array; many MATLAB files have them last.
+        Which axis counts the samples; in many MATLAB files it is the last.
     mmap : bool, default=False
         Map a ``.npy`` file into memory instead of reading it.
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone, not a Bunch.
+        Return ``(X, y)`` instead of a Bunch.
     **options
         For folders: `size`, `color`, `on_error`, and for clips everything that
         `tensorcrp.video.read_clips` takes.
@@ -138,40 +174,41 @@ def _kind(path):
 @contextmanager
 def _opened(kind, path, mmap):
     """A mapping name -> array; whatever goes wrong becomes an error with the path."""
-    from tensorcrp.datasets import _containers, _matlab
+    from tensorcrp.datasets import _containers, _hdf5, _matlab, _zarr
 
     open_it = {
         "npz": _containers.open_npz,
         "npy": lambda path: _containers.open_npy(path, mmap),
         "mat": _matlab.open_mat,
-        "hdf5": _containers.open_hdf5,
-        "zarr": _containers.open_zarr,
+        "hdf5": _hdf5.open_hdf5,
+        "zarr": _zarr.open_zarr,
     }[kind]
+    _containers.check_regular(path)
     try:
         with open_it(path) as arrays:
             yield arrays
-    except (_containers.Refused, ImportError):
+    except (_containers.Rejected, ImportError):
         raise
     except PermissionError as error:
         raise PermissionError(
             f"{path} may not be read; change its permissions, e.g. chmod u+r."
         ) from error
     except Exception as error:  # damaged files make parsers fail in many ways
-        raise _containers.Refused(
+        raise _containers.Rejected(
             f"{path} cannot be read as {kind} ({type(error).__name__}: {error}); it is "
             "damaged, cut off or of another kind. Copy or export it again."
         ) from error
 
 
 def _names(path, kind, there, data, target):
-    """Names of the two variables; a label name of None stands for no labels."""
-    from tensorcrp.datasets._containers import Refused
+    """Names of the two variables; a label name of None for no labels."""
+    from tensorcrp.datasets._containers import Rejected
 
     if kind == "npy":
         return "array", target
     for name in (data, target):
         if name is not None and name not in there:
-            raise Refused(f"{path} has no variable {name!r}; it has {sorted(there)}.")
+            raise Rejected(f"{path} has no variable {name!r}; it has {sorted(there)}.")
     for x, y in _PAIRS:
         if (data or x) == x and x in there and (target or y) in there:
             return x, target or y
@@ -179,7 +216,7 @@ def _names(path, kind, there, data, target):
         return data, target
     if len(there) == 1:
         return there[0], None
-    raise Refused(
+    raise Rejected(
         f"{path} has the variables {sorted(there)}: say which are the samples and the "
         'labels, e.g. read_tensors(path, data="X", target="y").'
     )
@@ -232,6 +269,11 @@ def _labels(path, X, y, names):
             f'{len(X)} samples in {names[0]!r}. Pass samples="last" if samples are '
             "counted last, or name other variables by data= and target=."
         )
-    if y.dtype.kind == "f" and np.array_equal(y, np.rint(y)):
-        return y.astype(int)
-    return y
+    if y.dtype.kind not in "biufUS":
+        raise ValueError(
+            f"{path}: the labels {names[1]!r} have dtype {y.dtype}; numbers or text "
+            "are needed. Name another variable by target=."
+        )
+    # Beyond 2**53 a float is no exact whole number, and beyond 2**63 no integer.
+    whole = y.dtype.kind == "f" and np.all(np.abs(y) <= 2**53)
+    return y.astype(int) if whole and np.array_equal(y, np.rint(y)) else y

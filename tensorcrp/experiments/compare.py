@@ -4,27 +4,32 @@ In: names or paths of data sets. Out: a table per data set and classifier, and w
 ``--out`` rows, tables, figures and a report.
 """
 
-import sys
-from time import perf_counter
+from __future__ import annotations
 
-from tensorcrp._results import size_words
-from tensorcrp.experiments._data import Skip, check_data, load
-from tensorcrp.experiments._engine import run_all
-from tensorcrp.experiments._errors import BadRequest
-from tensorcrp.experiments._judges import JUDGES
-from tensorcrp.experiments._methods import library_methods
-from tensorcrp.experiments._options import (
+from collections.abc import Sequence
+from numbers import Real
+from os import PathLike
+from time import perf_counter
+from typing import Any
+
+from tensorcrp.base.results import size_words
+from tensorcrp.base.types import AnyPath
+from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.data import check_data, check_splits, load
+from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.methods import all_methods, chosen_methods
+from tensorcrp.experiments.options import (
     add_common,
-    guarded,
+    kept_runs,
+    say,
     training_size,
     whole_number,
 )
-from tensorcrp.experiments._output import check_drawing, write_all
-from tensorcrp.experiments._plans import compare_plan
-from tensorcrp.experiments._rows import Store, check_folder
-from tensorcrp.experiments._summaries import Rows
-from tensorcrp.experiments._tables import Score, Table, best_in_columns
-from tensorcrp.experiments._timing import seconds_of
+from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.runs import Run, row_defect
+from tensorcrp.experiments.store import Store
+from tensorcrp.experiments.summaries import Rows, seconds_of
+from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
 DEFAULT_DATA = ("digits", "moving_shapes")
 
@@ -33,10 +38,9 @@ def add_command(commands):
     """Add the command to the parser of ``tensorcrp``."""
     parser = commands.add_parser(
         "compare",
-        help="every method on your data, or on digits and a made video set",
-        description="Fit TensorCRP, TensorCRPCV and every rival to a few training "
-        "samples per class, and judge their features by 1-NN and a linear SVM on the "
-        "remaining samples. Ridges are chosen on the training samples alone.",
+        description="Fit TensorCRP, TensorCRPCV and every baseline to a few "
+        "training samples per class, and classify the remaining samples by 1-NN and a "
+        "linear SVM on their features. Ridges are chosen on training samples alone.",
     )
     parser.add_argument(
         "data",
@@ -53,45 +57,115 @@ def add_command(commands):
         metavar="N",
         help="training samples per class, or a share such as 80%%",
     )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="METHOD",
+        help="only these (MPCA raw), or a class of yours beside all (module:Class)",
+    )
     parser.add_argument("--repeats", type=whole_number(2), default=5, metavar="N")
     parser.add_argument("--out", metavar="DIR", help="keep rows, tables, figures here")
     add_common(parser)
-    parser.set_defaults(run=run, error=parser.error)
+    parser.set_defaults(run=run, error=parser.error, kept=kept_runs)
 
 
-@guarded
 def run(args):
-    """Run the command; returns the exit code."""
+    """Run the command; returns the exit code: 1 if every run was skipped."""
     start = perf_counter()
-    check_data(args.data)
-    folder = None if args.out is None else check_folder(args.out)
-    if folder is not None:
-        check_drawing()
-    _check_usable(args.data)
-    plan = compare_plan(args.data, args.per_class, args.repeats, args.seed)
-    store = Store(folder and folder / "rows.jsonl", report=_say)
-    rows = Rows(run_all(plan, store, args.jobs))
-    tables = tables_of(rows)
+    rows = compare_methods(
+        args.data,
+        methods=args.methods,
+        per_class=args.per_class,
+        repeats=args.repeats,
+        seed=args.seed,
+        jobs=args.jobs,
+        out=args.out,
+    )
+    tables = tables_of(Rows(rows))
     for table in tables:
         print(table.text())
-    for data, train, methods, reason in rows.skipped():
-        print(f"skipped: {data}, {size_words(train)}, {methods}: {reason}")
+    for line in Rows(rows).skipped_lines():
+        print(f"skipped: {line}")
+    if args.out is not None:
+        print(f"rows, tables, figures and report.html are in {args.out}")
+    print(f"{len(rows)} runs in {perf_counter() - start:.0f} s")
+    if not tables:
+        say("every run was skipped; there is nothing to compare.")
+    return 0 if tables else 1
+
+
+def compare_methods(
+    data: Sequence[str] = DEFAULT_DATA,
+    *,
+    methods: Sequence[str] | None = None,
+    per_class: Sequence[float] = (5, 10),
+    repeats: int = 5,
+    seed: int = 0,
+    jobs: int = 1,
+    out: AnyPath | None = None,
+) -> list[dict[str, Any]]:
+    """Fit methods to a few training samples, and classify the others.
+
+    Parameters
+    ----------
+    data : sequence of str, default=("digits", "moving_shapes")
+        Names of built-in data sets, or paths that `tensorcrp.datasets.read_tensors`
+        takes.
+    methods : sequence of str, default=None
+        Names of registered methods, or ``"MODULE:CLASS"``; None for all methods. See
+        `register_method`.
+    per_class : sequence of int or float, default=(5, 10)
+        Training samples per class, at least 3, or their share of all.
+    repeats : int, default=5
+        Number of random splits.
+    seed : int, default=0
+        Of the splits.
+    jobs : int, default=1
+        Number of processes.
+    out : path, default=None
+        Folder for rows, tables, figures and a report; finished rows that are in it
+        already are used again.
+
+    Returns
+    -------
+    list of dict
+        One row per data set, training size, split and method, which
+        `tensorcrp.plotting.ComparisonDisplay.from_rows` draws.
+
+    Examples
+    --------
+    >>> from tensorcrp.experiments import compare_methods
+    >>> rows = compare_methods("digits", methods=["raw"], per_class=3, repeats=2)
+    >>> [(row["method"], row["train"], row["split"]) for row in rows]
+    [('raw', 3, 0), ('raw', 3, 1)]
+    """
+    data, per_class = list(map(str, _listed(data))), _listed(per_class)
+    names = chosen_methods(methods and _listed(methods))
+    check_data(data)
+    folder = None if out is None else check_output(out)
+    check_splits(data, per_class, repeats, seed)
+    plan = compare_plan(data, per_class, repeats, seed, names)
+    rows = run_all(plan, Store(folder and folder / "rows.jsonl", say, row_defect), jobs)
     if folder is not None:
-        write_all(folder, "tensorcrp compare", tables, rows)
-        print(f"rows, tables, figures and report.html are in {folder}")
-    print(f"{len(plan)} runs in {perf_counter() - start:.0f} s")
-    return 0
+        write_all(folder, "tensorcrp compare", tables_of(Rows(rows)), Rows(rows))
+    return rows
 
 
-def _check_usable(names):
-    """Refuse data that cannot be had, before any work."""
-    for name in names:
-        try:
-            data = load(name)
-        except Skip as skip:
-            raise BadRequest(f"{name}: {skip}") from skip
-        if data.n_classes < 2:
-            raise BadRequest(f"{name} has one class; there is nothing to tell apart.")
+def _listed(value):
+    """A sequence as a list; one value alone as a list of it."""
+    single = isinstance(value, (str, PathLike, Real))
+    return [value] if single else list(value)
+
+
+def compare_plan(data, sizes, repeats, seed, methods):
+    """Runs of all methods on data sets, training sizes and splits."""
+    return [
+        Run(name, load(name).checksum, train, split, seed, method)
+        for name in data
+        for train in sizes
+        for split in range(repeats)
+        for method in methods
+    ]
 
 
 def tables_of(rows):
@@ -105,23 +179,23 @@ def tables_of(rows):
 
 def comparison(rows, data, train):
     """Honest accuracies of all methods, best first, with times."""
-    methods = library_methods()
+    choices = {name: each.choice for name, each in all_methods().items()}
     lines = []
-    for name, method in methods.items():
+    for name in rows.methods():
         cell = rows.cell(data, train, name)
         if cell:
-            scores = [rows.score(data, train, name, j, "honest") for j in JUDGES]
+            scores = [rows.score(data, train, name, j, "honest") for j in CLASSIFIERS]
             fit, transform = seconds_of(cell)
             features = _span(row.get("features") for row in cell)
             times = [f"{1e3 * fit:.0f}", f"{1e3 * transform:.1f}"]
-            lines.append([name, *scores, features, method.choice, *times])
+            lines.append([name, *scores, features, choices[name], *times])
     lines.sort(key=lambda line: -max(s.mean for s in line if isinstance(s, Score)))
     cell = rows.cell(data, train, lines[0][0])
     shape = "x".join(map(str, cell[0]["shape"]))
     return Table(
         f"{data}, {shape}, {cell[0]['n_classes']} classes: {size_words(train)} to "
         f"train, {len(cell)} random splits, accuracy in %",
-        ["method", *JUDGES, "features", "setting", "fit ms", "transform ms"],
+        ["method", *CLASSIFIERS, "features", "setting", "fit ms", "transform ms"],
         lines,
         "* is best. Settings are chosen on training samples alone. fit: the choice of "
         "settings included. transform: all test samples. BilinearSVC is a classifier "
@@ -135,7 +209,3 @@ def _span(values):
     if not numbers:
         return "-"
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-
-
-def _say(sentence):
-    print(sentence, file=sys.stderr)

@@ -2,12 +2,12 @@
 
 In: any estimator of the package. Out: a file of arrays with a JSON header, from which
 `load` makes the same estimator and in which nothing is code; or an ONNX graph of its
-transform. `tensorcrp.persistence.load` of a hostile file raises `ModelFormatError`.
+transform. `tensorcrp.persistence.load` of a malicious file raises `ModelFormatError`.
 
 What can be saved
     Every estimator of `tensorcrp` and `tensorcrp.baselines`, fitted, unfitted, or
     between two batches of ``partial_fit``. Of a `TensorCRPCV` the classifier has to be
-    one of `JUDGES`, and a splitter as `cv` one of scikit-learn's usual ones.
+    one of `CLASSIFIERS`, and a splitter as `cv` one of scikit-learn's usual ones.
 What cannot
     Code: ``init`` as a function, a metric as a function, classes of others. `save`
     says so before it writes.
@@ -20,16 +20,30 @@ Other formats
     works too, and executes whatever is in the file.
 """
 
-from tensorcrp.persistence._estimators import JUDGES, SKOPS_TYPES
+import warnings
+
+from tensorcrp.persistence._classes import CLASSIFIERS, SKOPS_TYPES
 from tensorcrp.persistence._json import ModelFormatError
 from tensorcrp.persistence._model_file import load, save
 from tensorcrp.persistence._onnx import export_onnx
 
 __all__ = [
-    "JUDGES",
+    "CLASSIFIERS",
     "SKOPS_TYPES",
     "ModelFormatError",
     "export_onnx",
     "load",
     "save",
 ]
+
+
+def __getattr__(name):
+    if name == "JUDGES":
+        warnings.warn(
+            "tensorcrp.persistence.JUDGES is called CLASSIFIERS since version 0.3; the "
+            "old name goes in version 0.5.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return CLASSIFIERS
+    raise AttributeError(f"module 'tensorcrp.persistence' has no attribute {name!r}")

@@ -131,7 +131,7 @@ def _entry(name, entry):
     for sizes in (shape, offsets):
         whole = isinstance(sizes, list) and all(type(s) is int for s in sizes)
         if not whole or len(sizes) > MODES or not all(0 <= s < 2**63 for s in sizes):
-            raise ModelFormatError(f"array {name[:80]!r} has sizes that are no sizes.")
+            raise ModelFormatError(f"array {name[:80]!r} has invalid sizes.")
     return np.dtype(DTYPES[dtype]), tuple(shape), offsets
 
 

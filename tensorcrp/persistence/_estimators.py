@@ -1,6 +1,6 @@
 """Estimators, classifiers and splitters taken apart into plain values, and rebuilt.
 
-In: an estimator of this package, a classifier of scikit-learn that may judge the
+In: an estimator of this package, a classifier of scikit-learn that may classify the
 features of a `TensorCRPCV`, a splitter, random numbers or class statistics.
 Out: plain values, and from those the same again. A class is looked up by its name in
 the tables here and nowhere else; it is called with parameters, its attributes are set,
@@ -10,36 +10,31 @@ and a nearest-neighbour classifier is fitted again to the features that it had.
 import inspect
 import warnings
 from dataclasses import fields
+from functools import partial
 
 import numpy as np
 from sklearn import __version__ as SKLEARN
-from sklearn import model_selection
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
 
+from tensorcrp.persistence import _limits as limits
+from tensorcrp.persistence._classes import (
+    CLASSES,
+    CLASSIFIER_RULES,
+    CLASSIFIERS,
+    SPLITTERS,
+)
+from tensorcrp.persistence._fitted import (
+    check_rules,
+    check_state,
+    scatter_from,
+    with_nested,
+    without_nested,
+)
 from tensorcrp.persistence._json import ModelFormatError
-from tensorcrp.persistence._models import CLASSES, check_state, scatter_from
 from tensorcrp.persistence._plain import Kind
 from tensorcrp.scatter import ClassScatter
 
-# Classifiers whose fitted state is arrays and numbers that only NumPy reads.
-JUDGES = {
-    cls.__name__: cls
-    for cls in (
-        KNeighborsClassifier,
-        GaussianNB,
-        LinearDiscriminantAnalysis,
-        LinearSVC,
-        LogisticRegression,
-    )
-}
-_SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
-StratifiedShuffleSplit GroupShuffleSplit LeaveOneOut LeaveOneGroupOut""".split()
-SPLITTERS = {name: getattr(model_selection, name) for name in _SPLITTERS}
 _PRIVATE = {"_max_components", "_n_features_out"}  # of LinearDiscriminantAnalysis
 
 
@@ -53,16 +48,13 @@ def kinds(newer=False, sklearn=SKLEARN):
     sklearn : str
         Version of scikit-learn that the file was written with.
     """
-
-    def rebuild(parts):
-        return model_from(parts, newer)
-
-    def judge(parts):
-        return _judge_from(parts, sklearn)
-
+    numbers = limits.Allowance(limits.NEIGHBOURS, "numbers of nearest neighbours")
+    rebuild = partial(model_from, newer=newer)
+    classifier = partial(_classifier_from, sklearn=sklearn, numbers=numbers)
+    apart = partial(_classifier_apart, numbers=numbers)
     return [
         Kind("model", tuple(CLASSES.values()), take_apart, rebuild),
-        Kind("classifier", tuple(JUDGES.values()), _judge_apart, judge),
+        Kind("classifier", tuple(CLASSIFIERS.values()), apart, classifier),
         Kind("splitter", tuple(SPLITTERS.values()), _splitter_apart, _splitter_from),
         Kind("random_state", (np.random.RandomState,), _random_apart, _random_from),
         Kind("scatter", (ClassScatter,), _scatter_apart, scatter_from),
@@ -78,13 +70,14 @@ def take_apart(estimator):
         )
     params = estimator.get_params(deep=False)
     state = {k: v for k, v in vars(estimator).items() if k not in params}
-    state = check_state(type(estimator), state)
+    state = without_nested(type(estimator), check_state(type(estimator), state))
     return {"class": type(estimator).__name__, "params": params, "state": state}
 
 
 def model_from(parts, newer=False):
     """The estimator that `take_apart` took apart."""
     name, params, state = _three(parts, CLASSES)
+    state = with_nested(CLASSES[name], state)
     state = check_state(CLASSES[name], state, newer=newer)
     estimator = _call(CLASSES[name], params, newer)
     vars(estimator).update(state)
@@ -112,7 +105,7 @@ def _call(cls, params, newer=False):
     if unknown:
         warnings.warn(
             f"the file has parameters of {cls.__name__} that this version does not "
-            f"know and leaves out: {unknown}. Upgrade tensorcrp.",
+            f"know and leaves out: {str(unknown)[:200]}. Upgrade tensorcrp.",
             stacklevel=2,
         )
     return cls(**{name: params[name] for name in params if name in known})
@@ -121,39 +114,66 @@ def _call(cls, params, newer=False):
 # --- classifiers ------------------------------------------------------------------
 
 
-def _judge_apart(judge):
-    params = judge.get_params(deep=False)
-    state = {k: v for k, v in vars(judge).items() if k not in params}
-    if not hasattr(judge, "classes_"):
+def _classifier_apart(classifier, numbers):
+    params = classifier.get_params(deep=False)
+    state = {k: v for k, v in vars(classifier).items() if k not in params}
+    if not hasattr(classifier, "classes_"):
         state = {}  # some keep constants
-    elif isinstance(judge, KNeighborsClassifier):
-        state = {"X": judge._fit_X, "y": judge.classes_[judge._y]}
+    elif isinstance(classifier, KNeighborsClassifier):
+        state = {"X": classifier._fit_X, "y": _labels_of(classifier)}
+        _check_samples(state, params, numbers)
     else:
-        _check_names(type(judge), state)
-    return {"class": type(judge).__name__, "params": params, "state": state}
+        _check_names(type(classifier), state)
+        _check_arrays(type(classifier), state)
+    return {"class": type(classifier).__name__, "params": params, "state": state}
 
 
-def _judge_from(parts, sklearn):
-    name, params, state = _three(parts, JUDGES)
-    judge = _call(JUDGES[name], params)
+def _classifier_from(parts, sklearn, numbers):
+    name, params, state = _three(parts, CLASSIFIERS)
+    classifier = _call(CLASSIFIERS[name], params)
     if not state:
-        return judge
+        return classifier
     try:
         if name == "KNeighborsClassifier":
-            return _neighbours(judge, state)
-        return _with_state(judge, state, sklearn)
+            _check_samples(state, params, numbers)
+            # Trees are not read from files.
+            return classifier.fit(state["X"], state["y"])
+        return _with_state(classifier, state, sklearn)
     except ModelFormatError:
         raise
     except Exception as error:  # whatever scikit-learn says of wrong arrays
         raise ModelFormatError(f"a {name} that does not work: {error}"[:300]) from error
 
 
-def _neighbours(judge, state):
-    """Fitted again: its trees are not read from files."""
-    arrays = [each for each in state.values() if isinstance(each, np.ndarray)]
-    if set(state) != {"X", "y"} or [each.ndim for each in arrays] != [2, 1]:
+def _labels_of(classifier):
+    """Labels of the samples of nearest neighbours with one output, else None."""
+    return None if classifier.outputs_2d_ else classifier.classes_[classifier._y]
+
+
+def _check_samples(state, params, numbers):
+    """Samples and labels that fit, of a size that the file may have in total."""
+    rules = CLASSIFIER_RULES[KNeighborsClassifier]
+    if set(state) != set(rules):
         raise ModelFormatError("a KNeighborsClassifier without its samples.")
-    return judge.fit(state["X"], state["y"])
+    check_rules(KNeighborsClassifier, rules, state, {})
+    # A search tree has a node per sample, however few features there are.
+    numbers.take(len(state["X"]) * max(state["X"].shape[1], 8))
+    metric = params.get("metric_params")
+    arrays = metric.values() if type(metric) is dict else ()
+    if sum(np.size(each) for each in arrays) > limits.METRIC:
+        raise ModelFormatError("metric_params of a KNeighborsClassifier: too large.")
+
+
+def _check_arrays(cls, state):
+    """What `predict` works with: no shapes that broadcast into something large."""
+    rules, sizes = CLASSIFIER_RULES[cls], {"n": state.get("n_features_in_")}
+    if not set(rules) <= set(state) or type(sizes["n"]) is not int:
+        raise ModelFormatError(f"a fitted {cls.__name__} that lacks attributes.")
+    check_rules(cls, rules, state, sizes)
+    # Two classes have one row of coefficients.
+    rows = {sizes["c"], 1} if sizes["c"] == 2 else {sizes["c"]}
+    if sizes["c"] > limits.CLASSES or sizes.get("r", sizes["c"]) not in rows:
+        raise ModelFormatError(f"a {cls.__name__} of {sizes['c']} classes."[:300])
 
 
 def _check_names(cls, state):
@@ -164,26 +184,24 @@ def _check_names(cls, state):
             raise ModelFormatError(f"a {cls.__name__} with attribute {name[:80]!r}.")
 
 
-def _with_state(judge, state, sklearn):
-    _check_names(type(judge), state)
-    vars(judge).update(state)
-    n_features = judge.n_features_in_
-    if type(n_features) is not int or not 0 < n_features <= 2**20:
-        raise ModelFormatError("a classifier of no number of features.")
-    # Arrays that do not go together show here and not at the first use.
-    label = judge.predict(np.zeros((1, n_features)))
-    if label.shape != (1,) or label[0] not in judge.classes_:
+def _with_state(classifier, state, sklearn):
+    _check_names(type(classifier), state)
+    _check_arrays(type(classifier), state)
+    vars(classifier).update(state)
+    # What else does not go together shows here and not at the first use.
+    label = classifier.predict(np.zeros((1, classifier.n_features_in_)))
+    if label.shape != (1,) or label[0] not in classifier.classes_:
         raise ModelFormatError("a classifier that gives no label.")
     if sklearn != SKLEARN:
         warnings.warn(
             InconsistentVersionWarning(
-                estimator_name=type(judge).__name__,
+                estimator_name=type(classifier).__name__,
                 current_sklearn_version=SKLEARN,
                 original_sklearn_version=sklearn,
             ),
             stacklevel=2,
         )
-    return judge
+    return classifier
 
 
 # --- parameters that are objects --------------------------------------------------
@@ -225,7 +243,7 @@ def _random_from(parts):
     good = good and key.shape == (624,) and type(parts["pos"]) is int
     good = good and 0 <= parts["pos"] <= 624 and parts["has_gauss"] in (0, 1)
     if not good or type(parts["gauss"]) is not float:
-        raise ModelFormatError("a RandomState that is none.")
+        raise ModelFormatError("an invalid RandomState.")
     random_state = np.random.RandomState(0)
     random_state.set_state(
         {
@@ -243,9 +261,3 @@ def _scatter_apart(scatter):
     values = {field.name: getattr(scatter, field.name) for field in fields(scatter)}
     exact = {name for name in ("error", "missing") if values[name] == 0}
     return {name: value for name, value in values.items() if name not in exact}
-
-
-# What skops.io does not know by itself.
-SKOPS_TYPES = tuple(
-    f"{cls.__module__}.{cls.__qualname__}" for cls in (*CLASSES.values(), ClassScatter)
-)

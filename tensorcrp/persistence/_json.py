@@ -28,8 +28,8 @@ class ModelFormatError(ValueError):
     ...     try:
     ...         load(file)
     ...     except ModelFormatError:
-    ...         print("refused")
-    refused
+    ...         print("rejected")
+    rejected
     """
 
 
@@ -46,7 +46,7 @@ def write_json(value):
 
 
 def read_json(text):
-    """Plain values of a text (bytes or str) that nobody vouches for."""
+    """Plain values of a text (bytes or str) from an untrusted source."""
     text = text.encode() if isinstance(text, str) else text
     if len(text) > LARGEST or _values(text) > MOST:
         raise ModelFormatError(

@@ -1,48 +1,55 @@
 """Models in files: `save` and `load`.
 
 In: a fitted or unfitted estimator of the package and a path. Out: a file of arrays and
-texts (`_container`), replaced whole (`_files`), and the same estimator from it.
+texts (`_container`), replaced whole (`replacing`), and the same estimator from it.
 """
+
+from __future__ import annotations
 
 import os
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import sklearn
 
+from tensorcrp.base.files import replacing
+from tensorcrp.base.types import AnyPath
 from tensorcrp.persistence._container import pack, unpack
 from tensorcrp.persistence._estimators import kinds, model_from, take_apart
-from tensorcrp.persistence._files import open_regular, replace_file
+from tensorcrp.persistence._files import open_model
 from tensorcrp.persistence._json import ModelFormatError, read_json, write_json
+from tensorcrp.persistence._limits import check_trees
 from tensorcrp.persistence._plain import Reader, Writer
 
 # A file of a newer minor version is read, with what is unknown left out; one of a
 # newer major version is not. The header itself is the same in every version.
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
+ONCE = 2  # minor version since which every array is named once
 TEXTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
 
 
-def save(estimator, path):
+def save(estimator: Any, path: AnyPath) -> None:
     """Save an estimator to a file without pickle.
 
-    The file has the safetensors layout: any reader of that format finds the arrays.
-    It is written beside `path`, flushed to the disk and renamed: whatever interrupts
-    the process, `path` is the old file or the new one. A symbolic link at `path` is
-    replaced, not followed. The same model gives the same bytes.
+    The file has the safetensors layout: any reader of that format finds the arrays. It
+    is written to a temporary file in the same folder, flushed to the disk and renamed:
+    whatever interrupts the process, `path` is the old file or the new one. A symbolic
+    link at `path` is replaced, not followed. The same model gives the same bytes.
 
     Parameters
     ----------
     estimator : estimator of tensorcrp
-        Fitted or not, or in the middle of a stream of batches. Its parameters have to
-        be plain: numbers, texts, arrays, a RandomState, and for `TensorCRPCV` the
+        Fitted or not, or in the middle of a stream of batches. Its parameters must be
+        plain: numbers, strings, arrays, a RandomState, and for `TensorCRPCV` the
         classifiers and splitters listed in `tensorcrp.persistence`.
     path : path
-        A name ending in ``.safetensors`` tells others what it is.
+        By convention it ends in ``.safetensors``.
 
     Raises
     ------
     ModelFormatError
-        If something in the estimator is not plain, before anything is written.
+        If something in the estimator cannot be saved; nothing is written then.
 
     Examples
     --------
@@ -60,7 +67,8 @@ def save(estimator, path):
     """
     os.fspath(path)  # the wrong type of path, before anything else
     parts = take_apart(estimator)
-    writer = Writer(kinds())
+    own = kinds()
+    writer = Writer(own)
     params = writer.json(parts["params"], "")
     state = writer.json(parts["state"], "")
     shape = [int(size) for size in parts["state"].get("sample_shape_", ())]
@@ -72,16 +80,17 @@ def save(estimator, path):
         "parameters": write_json(params),
         "state": write_json(state),
     }
-    arrays = {name: stored for name, (stored, _) in writer.arrays.items()}
-    replace_file(path, pack(texts, arrays))
+    check_trees([params, state], writer.arrays, {kind.tag for kind in own})
+    with replacing(path) as file:
+        file.writelines(pack(texts, writer.arrays))
 
 
-def load(path, *, max_bytes=2**30):
+def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
     """Load an estimator from a file that `save` wrote.
 
-    Nothing in the file is executed. A class is looked up in a table of this package,
-    every size is compared with that of the file before memory is asked for, shapes
-    have to agree with each other, and a checksum finds damage. It is no signature: who
+    No code in the file is executed. A class is looked up in a table of this package,
+    every size is compared with that of the file before memory is asked for, shapes must
+    agree with each other, and a checksum detects damage. It is not a signature: whoever
     can write the file can write another model.
 
     Parameters
@@ -89,7 +98,7 @@ def load(path, *, max_bytes=2**30):
     path : path
         A regular file; a symbolic link is followed.
     max_bytes : int, default=2**30
-        Larger files are refused. Memory is a small multiple of the file.
+        Larger files are rejected. Memory is a small multiple of the file.
 
     Returns
     -------
@@ -113,20 +122,22 @@ def load(path, *, max_bytes=2**30):
     ...     print(load(f"{folder}/mpca.safetensors"))
     MPCA(sizes=(4, 3))
     """
-    with open_regular(path, max_bytes) as (file, size):
+    with open_model(path, max_bytes) as (file, size):
         texts, arrays = unpack(file, size)
-    newer = _check_version(texts)
+    minor = _check_version(texts)
+    newer = minor > MINOR
     if TEXTS - set(texts) or (set(texts) - TEXTS - {"tensorcrp_sha256"} and not newer):
         raise ModelFormatError(f"a header with the texts {sorted(texts)}."[:300])
     written = read_json(texts["versions"])
     if type(written) is not dict or not all(type(v) is str for v in written.values()):
         raise ModelFormatError("the header does not say which versions wrote it.")
-    reader = Reader(arrays, kinds(newer, written.get("scikit-learn", "unknown")))
-    parts = {
-        "class": texts["class"],
-        "params": reader.value(read_json(texts["parameters"])),
-        "state": reader.value(read_json(texts["state"])),
-    }
+    trees = [read_json(texts[name]) for name in ("parameters", "state")]
+    known = kinds(newer, written.get("scikit-learn", "unknown"))
+    tags = {kind.tag for kind in known}
+    uses = 2 if minor < ONCE else 1
+    check_trees(trees, arrays, tags, uses=uses, complete=not newer)
+    params, state = map(Reader(arrays, known).value, trees)
+    parts = {"class": texts["class"], "params": params, "state": state}
     estimator = model_from(parts, newer)
     shape = getattr(estimator, "sample_shape_", None)
     if read_json(texts["sample_shape"]) != (shape and list(shape)):
@@ -135,7 +146,7 @@ def load(path, *, max_bytes=2**30):
 
 
 def _check_version(texts):
-    """Whether the minor version is newer; an error if the major one is."""
+    """The minor version; an error if the major version is newer."""
     numbers = texts.get("format", "").split(".")
     if len(numbers) != 2 or not all(n.isdecimal() and len(n) < 6 for n in numbers):
         raise ModelFormatError("the header has no format version.")
@@ -147,7 +158,7 @@ def _check_version(texts):
         )
     if major < MAJOR:
         raise ModelFormatError(f"format {major}.{minor} was never written.")
-    return minor > MINOR
+    return minor
 
 
 def _versions():

@@ -5,18 +5,23 @@ flattened as in `fit`, to ``features`` (batch, h), in float32: one matrix produc
 one per mode for methods with a factor per mode, and what a null sample gives.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp.baselines._tucker import TuckerTransformer
+from tensorcrp.base.files import replacing
+from tensorcrp.base.types import AnyPath
+from tensorcrp.baselines.tucker import TuckerTransformer
 from tensorcrp.persistence._estimators import take_apart
-from tensorcrp.persistence._files import replace_file
 
 OPSET, IR = 13, 8  # old enough for every runtime in use
 LARGEST = 2**31 - 2**20  # bytes that protobuf can hold
 
 
-def export_onnx(estimator, path):
+def export_onnx(estimator: Any, path: AnyPath) -> None:
     """Write the transform of a fitted estimator as an ONNX graph.
 
     Under onnxruntime the graph gives `transform` of float32 samples, to the rounding
@@ -25,9 +30,9 @@ def export_onnx(estimator, path):
     Parameters
     ----------
     estimator : fitted transformer of tensorcrp
-        Every one but `BilinearSVC`, which has no transform.
+        Any except `BilinearSVC`, which has no transform.
     path : path
-        Replaced whole, as by `save`.
+        Replaced atomically, as by `save`.
 
     Examples
     --------
@@ -65,7 +70,8 @@ def export_onnx(estimator, path):
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
     )
     onnx.checker.check_model(model)
-    replace_file(path, [model.SerializeToString()])
+    with replacing(path) as file:
+        file.write(model.SerializeToString())
 
 
 class _Graph:

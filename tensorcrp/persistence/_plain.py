@@ -13,8 +13,8 @@ import numpy as np
 
 from tensorcrp.persistence._container import MODES, NAMES
 from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._limits import DEEPEST, LONGEST
 
-DEEPEST = 24
 FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 
 
@@ -34,7 +34,6 @@ class Writer:
     def __init__(self, kinds):
         self.kinds = {each: kind for kind in kinds for each in kind.types}
         self.arrays = {}
-        self._names = {}  # an array that is there twice is stored once
 
     def json(self, value, where, depth=0):
         """JSON of a value; `where` names it in errors and its arrays in the file."""
@@ -85,7 +84,7 @@ class Writer:
                 return {"objects": texts}
             items = self.json(array.ravel().tolist(), where, depth + 1)
             return {"objects": [list(array.shape), items]}
-        if array.dtype.kind == "U":
+        if array.dtype.kind == "U" and array.itemsize <= 4 * LONGEST:
             return {"texts": self._named(_code_points(array), where)}
         if array.dtype.newbyteorder("<") not in NAMES:
             raise ModelFormatError(
@@ -97,6 +96,8 @@ class Writer:
         """Many texts as one array, if that keeps them: NumPy drops zeros at the end."""
         if any(type(each) is not str or each.endswith("\0") for each in array.flat):
             return None
+        if max(map(len, array.flat)) > LONGEST:
+            return None
         return {"texts": self._named(_code_points(array.astype(str)), where)}
 
     def _named(self, array, where):
@@ -106,25 +107,23 @@ class Writer:
         """
         axes = sorted(range(array.ndim), key=lambda i: -abs(array.strides[i]))
         stored = array.transpose(axes)
-        name = self._names.get(id(array))
-        if name is None:
-            name = where if where not in self.arrays else f"{where} {len(self.arrays)}"
-            self._names[id(array)] = name
-            self.arrays[name] = stored, array  # kept: an id lives as long as its array
+        name, number = where, len(self.arrays)
+        while name in self.arrays:
+            name, number = f"{where} {number}", number + 1
+        self.arrays[name] = stored
         node = {"array": name}
         return node if axes == sorted(axes) else {"array": name, "axes": axes}
 
 
 class Reader:
-    """Turns JSON back into values; every tag, type and size is checked."""
+    """Turns JSON within the bounds of `_limits` back into values, types checked."""
 
     def __init__(self, arrays, kinds):
         self.arrays = arrays
         self.kinds = {kind.tag: kind for kind in kinds}
-        self._done = {}
 
     def value(self, node, depth=0):
-        """The value that a JSON node stands for."""
+        """The value that a JSON node means."""
         if depth > DEEPEST:
             raise ModelFormatError("values are nested too deep.")
         if node is None or type(node) in (bool, int, float, str):
@@ -143,21 +142,16 @@ class Reader:
         return _READ[tag](self, content, depth + 1)
 
     def _array(self, node):
-        """One array object per name and order of axes, shared as it was."""
+        """The array of a name, with its axes in the order that they had in memory."""
         name, axes = node["array"], node.get("axes")
         if set(node) - {"array", "axes"} or type(name) is not str:
             raise ModelFormatError("an array without a name.")
-        if name not in self.arrays:
-            raise ModelFormatError(f"array {name[:80]!r} is not in the file.")
-        key = name, tuple(axes) if _are_whole(axes) else None
-        if key not in self._done:
-            stored = self.arrays[name]
-            if axes is not None and sorted(key[1] or ()) != list(range(stored.ndim)):
-                raise ModelFormatError(f"array {name[:80]!r} has other axes.")
-            self._done[key] = (
-                stored if axes is None else stored.transpose(np.argsort(axes))
-            )
-        return self._done[key]
+        stored = self.arrays[name]
+        if axes is None:
+            return stored
+        if not _are_whole(axes) or sorted(axes) != list(range(stored.ndim)):
+            raise ModelFormatError(f"array {name[:80]!r} has other axes.")
+        return stored.transpose(np.argsort(axes))
 
     def _list(self, node, depth):
         value = self.value(node, depth)
@@ -198,7 +192,7 @@ class Reader:
         if (
             not array
             or codes.ndim == 0
-            or not codes.shape[-1]
+            or not 0 < codes.shape[-1] <= LONGEST
             or codes.max(initial=0) > 0x10FFFF
         ):
             raise ModelFormatError("an array of texts that are none.")

@@ -1,17 +1,25 @@
-"""Methods beside each other, on one data set or over many.
+"""Comparison of methods, on one data set or on many.
 
 In: means and deviations (data sets, methods), or the rows of an experiment that they
 come from. Out: bars with deviations, or a critical-difference diagram of average ranks.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from tensorcrp._estimator import check_choice
-from tensorcrp._results import SELECTIONS
-from tensorcrp.plotting._axes import panels
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.results import SELECTIONS
+from tensorcrp.base.types import Array
+from tensorcrp.plotting._counts import plain_scores, read_rows, run_scores
 from tensorcrp.plotting._ranks import draw_ranking, rank_methods
-from tensorcrp.plotting._rows import plain_scores, read_rows, run_scores
-from tensorcrp.plotting._style import OTHERS, OURS
+from tensorcrp.plotting.axes import panels
+from tensorcrp.plotting.style import OTHERS, OURS
 
 
 class ComparisonDisplay:
@@ -60,9 +68,20 @@ class ComparisonDisplay:
     >>> plt.close(display.figure_)
     """
 
+    figure_: Any
+    axes_: Array
+    bars_: list[Any]
+    ranking_: Any
+
     def __init__(
-        self, means, deviations=None, *, methods, data_sets, label="accuracy in %"
-    ):
+        self,
+        means: ArrayLike,
+        deviations: ArrayLike | None = None,
+        *,
+        methods: Sequence[str],
+        data_sets: Sequence[str],
+        label: str = "accuracy in %",
+    ) -> None:
         self.means = np.asarray(means, float)
         if deviations is None:
             deviations = np.full(self.means.shape, np.nan)
@@ -82,18 +101,19 @@ class ComparisonDisplay:
     @classmethod
     def from_rows(
         cls,
-        rows,
+        rows: Any,
         *,
-        judge="1-NN",
-        selection="honest",
-        train=None,
-        methods=None,
-        data="data",
-        method="method",
-        score="accuracy",
-        ax=None,
-        **how,
-    ):
+        classifier: str = "1-NN",
+        selection: Literal["honest", "paper", "weakest"] = "honest",
+        train: float | None = None,
+        methods: Sequence[str] | None = None,
+        data: str = "data",
+        method: str = "method",
+        score: str = "accuracy",
+        ax: Any = None,
+        judge: str = "deprecated",
+        **how: Any,
+    ) -> Self:
         """Draw the rows of an experiment.
 
         Parameters
@@ -102,16 +122,16 @@ class ComparisonDisplay:
             The folder or the file ``rows.jsonl`` that ``tensorcrp compare --out``
             writes, or its rows; else rows with a data set, a method and a score each,
             one per split.
-        judge : {"1-NN", "SVM"}, default="1-NN"
-            Classifier, for rows of ``tensorcrp compare``.
+        classifier : {"1-NN", "SVM"}, default="1-NN"
+            Classifier of the features, for rows of ``tensorcrp compare``.
         selection : {"honest", "paper", "weakest"}, default="honest"
-            Whose settings count, for rows of ``tensorcrp compare``: chosen on training
-            samples alone, best on test samples, or the first.
+            Which settings are shown, for rows of ``tensorcrp compare``: those chosen on
+            training samples alone, the best on test samples, or the first.
         train : int or float, default=None
-            Training size, for rows of ``tensorcrp compare``; None stands for the
+            Training size, for rows of ``tensorcrp compare``; None for the
             largest of each data set.
         methods : sequence of str, default=None
-            Which methods; None stands for all in the rows.
+            Which methods; None for all in the rows.
         data : str, default="data"
             Name of the column of data sets, for other rows.
         method : str, default="method"
@@ -120,20 +140,25 @@ class ComparisonDisplay:
             Name of the column of scores, for other rows; larger is better.
         ax : matplotlib Axes or array of them, default=None
             As in `plot`.
+        judge : str, default="deprecated"
+            Old name of `classifier`.
+
+            .. deprecated:: 0.3
         **how
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         ComparisonDisplay
         """
+        classifier = _renamed(classifier, judge)
         check_choice("selection", selection, SELECTIONS)
         rows = read_rows(rows)
         if not rows:
             raise ValueError("there are no rows; pass at least one finished run.")
-        if any("judges" in row for row in rows):
-            scores = run_scores(rows, judge, selection, train)
-            label = f"accuracy of {judge} in %, {selection} selection"
+        if any("classifiers" in row for row in rows):
+            scores = run_scores(rows, classifier, selection, train)
+            label = f"accuracy of {classifier} in %, {selection} selection"
         else:
             scores, label = plain_scores(rows, data, method, score), score
         return cls._from_scores(scores, methods, label).plot(ax=ax, **how)
@@ -160,8 +185,14 @@ class ComparisonDisplay:
         return cls(*table, methods=methods, data_sets=data_sets, label=label)
 
     def plot(
-        self, *, kind="bars", ax=None, alpha=0.05, highlight=("TensorCRP",), bar_kw=None
-    ):
+        self,
+        *,
+        kind: Literal["bars", "ranks"] = "bars",
+        ax: Any = None,
+        alpha: float = 0.05,
+        highlight: Sequence[str] = ("TensorCRP",),
+        bar_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw bars, or the diagram.
 
         Parameters
@@ -173,13 +204,13 @@ class ComparisonDisplay:
             not differ by Nemenyi's test.
         ax : matplotlib Axes or array of them, default=None
             One axes, divided if there are several panels, or as many as there are
-            panels; None stands for a new figure.
+            panels; None for a new figure.
         alpha : float, default=0.05
             Level of the test.
         highlight : sequence of str, default=("TensorCRP",)
-            Beginnings of the names that are set off.
+            Beginnings of the names that are highlighted.
         bar_kw : dict, default=None
-            Handed to ``Axes.barh``.
+            Passed to ``Axes.barh``.
 
         Returns
         -------
@@ -264,3 +295,16 @@ class ComparisonDisplay:
                 f"{self.methods[j]} was not run on {self.data_sets[i]}; ranks need "
                 f"every method on every data set. Run on all are: methods={whole}."
             )
+
+
+def _renamed(classifier, judge):
+    """The classifier, by whichever name it was given."""
+    if judge == "deprecated":
+        return classifier
+    warnings.warn(
+        "judge is called classifier since version 0.3; the old name will be an error "
+        "in version 0.5.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return judge

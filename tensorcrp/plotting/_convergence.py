@@ -1,19 +1,25 @@
-"""How the objective climbs.
+"""Curves of the objective.
 
-In: J after every block update, one array per component (``objective_``). Out: a line
-per component over block updates or over sweeps; none of them ever falls.
+In: J after every block update, one array per component (``history_``). Out: a line per
+component over block updates or over sweeps, which never decreases.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from tensorcrp.plotting._axes import (
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorcrp.plotting.axes import (
     check_components,
     fitted,
     legend_beside,
     panels,
     whole_ticks,
 )
-from tensorcrp.plotting._style import series
+from tensorcrp.plotting.style import series
 
 
 class ConvergenceDisplay:
@@ -24,7 +30,7 @@ class ConvergenceDisplay:
     objective : sequence of arrays
         J after each block update; the arrays may differ in length.
     labels : sequence of str, default=None
-        Names of the lines; None stands for "projection 1", "projection 2", ...
+        Names of the lines; None for "projection 1", "projection 2", ...
     order : int, default=1
         Number of modes, that is, of block updates in a sweep.
 
@@ -53,14 +59,31 @@ class ConvergenceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, objective, *, labels=None, order=1):
+    figure_: Any
+    ax_: Any
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        objective: Sequence[ArrayLike],
+        *,
+        labels: Sequence[str] | None = None,
+        order: int = 1,
+    ) -> None:
         self.objective = [np.asarray(curve, float) for curve in objective]
         if labels is None:
             labels = [f"projection {p + 1}" for p in range(len(self.objective))]
         self.labels, self.order = list(labels), order
 
     @classmethod
-    def from_estimator(cls, estimator, *, components=None, ax=None, **how):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        components: int | Sequence[int] | None = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
         """Draw the objective of a fitted estimator.
 
         Parameters
@@ -68,19 +91,19 @@ class ConvergenceDisplay:
         estimator : TensorCRP, TensorCRPCV or BilinearSVC
             Fitted; of a TensorCRPCV the refitted best.
         components : int or sequence of int, default=None
-            Which ones, numbered from 0; None stands for all.
+            Which ones, numbered from 0; None for all.
         ax : matplotlib Axes, default=None
-            None stands for a new figure.
+            None for a new figure.
         **how
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         ConvergenceDisplay
         """
         model = fitted(estimator, "objective_", "sample_shape_")
-        objective = model.objective_
-        if not isinstance(objective, list):  # one number, or one per component
+        objective = getattr(model, "history_", None)
+        if not isinstance(objective, list):  # none, or one curve for all
             raise ValueError(
                 f"{type(model).__name__} keeps no history of its objective; pass a "
                 "fitted TensorCRP, TensorCRPCV or BilinearSVC."
@@ -92,19 +115,26 @@ class ConvergenceDisplay:
         display = cls([objective[p] for p in numbers], labels=labels, order=order)
         return display.plot(ax=ax, **how)
 
-    def plot(self, *, ax=None, unit="update", relative=False, line_kw=None):
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        unit: Literal["update", "sweep"] = "update",
+        relative: bool = False,
+        line_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the lines.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            None stands for a new figure.
+            None for a new figure.
         unit : {"update", "sweep"}, default="update"
             What is counted: block updates, or sweeps over all modes.
         relative : bool, default=False
             Divide every line by its last value.
         line_kw : dict, default=None
-            Handed to ``Axes.plot``, for all lines.
+            Passed to ``Axes.plot``, for all lines.
 
         Returns
         -------

@@ -4,11 +4,18 @@ In: features ``(n, h)`` and labels ``(n,)``. Out: a cloud of points per class, i
 its own colour and marker.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from tensorcrp.plotting._axes import check_components, legend_beside, panels
-from tensorcrp.plotting._style import cloud
+from tensorcrp.base.types import Samples
+from tensorcrp.plotting.axes import check_components, legend_beside, panels
+from tensorcrp.plotting.style import cloud
 
 
 class EmbeddingDisplay:
@@ -23,7 +30,7 @@ class EmbeddingDisplay:
     components : sequence of two or three int, default=(0, 1)
         Which features, numbered from 0.
     class_names : sequence of str, default=None
-        Names of the classes in the order of ``numpy.unique(y)``; None stands for the
+        Names of the classes in the order of ``numpy.unique(y)``; None for the
         labels themselves.
 
     Attributes
@@ -39,7 +46,7 @@ class EmbeddingDisplay:
 
     See Also
     --------
-    ProjectionDisplay : What the features weigh.
+    ProjectionDisplay : The weights of the features.
 
     Examples
     --------
@@ -56,7 +63,18 @@ class EmbeddingDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, features, y, *, components=(0, 1), class_names=None):
+    figure_: Any
+    ax_: Any
+    clouds_: list[Any]
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        y: ArrayLike,
+        *,
+        components: Sequence[int] = (0, 1),
+        class_names: Sequence[str] | None = None,
+    ) -> None:
         features = np.asarray(features)
         if features.ndim != 2:
             raise ValueError(
@@ -81,8 +99,16 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, components=(0, 1), class_names=None, ax=None, **how
-    ):
+        cls,
+        estimator: Any,
+        X: Samples,
+        y: ArrayLike,
+        *,
+        components: Sequence[int] = (0, 1),
+        class_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
         """Draw features that a fitted estimator gives samples.
 
         Parameters
@@ -98,10 +124,10 @@ class EmbeddingDisplay:
         class_names : sequence of str, default=None
             Names of the classes in the order of ``numpy.unique(y)``.
         ax : matplotlib Axes, default=None
-            For three features one with ``projection="3d"``; None stands for a new
+            For three features one with ``projection="3d"``; None for a new
             figure.
         **how
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -121,7 +147,7 @@ class EmbeddingDisplay:
         )
         return display.plot(ax=ax, **how)
 
-    def plot(self, *, ax=None, scatter_kw=None):
+    def plot(self, *, ax: Any = None, scatter_kw: dict[str, Any] | None = None) -> Self:
         """Draw the points.
 
         Colours and markers repeat after 40 classes, and beyond 28 there is no legend.
@@ -129,10 +155,10 @@ class EmbeddingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            For three features one with ``projection="3d"``; None stands for a new
+            For three features one with ``projection="3d"``; None for a new
             figure.
         scatter_kw : dict, default=None
-            Handed to ``Axes.scatter``, for all classes.
+            Passed to ``Axes.scatter``, for all classes.
 
         Returns
         -------

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorcrp._estimator import check_integer
-from tensorcrp.plotting._style import series, weight_colours
+from tensorcrp.base.parameters import check_integer
+from tensorcrp.plotting.style import series, weight_colours
 
 COLUMNS = 5  # of a grid of images
 

@@ -5,12 +5,19 @@ In: scores (folds, ranks, regs, numbers of components) of a cross-validation, as
 for each value of another, or a map of both; the third is held at one value.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp._estimator import check_choice
-from tensorcrp.plotting._axes import legend_beside, panels
-from tensorcrp.plotting._style import series
+from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.types import Array, Rank
+from tensorcrp.plotting.axes import legend_beside, panels
+from tensorcrp.plotting.style import series
 
 WORDS = {"rank": "rank k", "reg": "reg", "n_components": "components h"}
 NAMES = tuple(WORDS)  # in the order of the axes of the scores
@@ -70,15 +77,20 @@ class PathDisplay:
     >>> plt.close(display.figure_)
     """
 
+    figure_: Any
+    ax_: Any
+    lines_: list[Any]
+    image_: Any
+
     def __init__(
         self,
-        scores,
+        scores: ArrayLike,
         *,
-        ranks,
-        regs,
-        n_components,
-        label="accuracy in cross-validation, %",
-    ):
+        ranks: Sequence[Rank] | Array,
+        regs: Sequence[float] | Array,
+        n_components: Sequence[int] | Array,
+        label: str = "accuracy in cross-validation, %",
+    ) -> None:
         self.scores, self.label = np.asarray(scores, float), label
         values = map(list, (ranks, regs, n_components))
         self.grid = dict(zip(NAMES, values, strict=True))
@@ -96,7 +108,7 @@ class PathDisplay:
         self.best = {n: self.grid[n][i] for n, i in zip(NAMES, self._best, strict=True)}
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **how):
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **how: Any) -> Self:
         """Draw the path of a fitted TensorCRPCV.
 
         Parameters
@@ -104,9 +116,9 @@ class PathDisplay:
         estimator : TensorCRPCV
             Fitted.
         ax : matplotlib Axes, default=None
-            None stands for a new figure.
+            None for a new figure.
         **how
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -131,14 +143,14 @@ class PathDisplay:
     def plot(
         self,
         *,
-        x="reg",
-        lines="rank",
-        at=None,
-        kind="curves",
-        ax=None,
-        line_kw=None,
-        cmap="viridis",
-    ):
+        x: Literal["rank", "reg", "n_components"] = "reg",
+        lines: Literal["rank", "reg", "n_components"] = "rank",
+        at: Any = None,
+        kind: Literal["curves", "map"] = "curves",
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        cmap: Any = "viridis",
+    ) -> Self:
         """Draw accuracy over two of the three parameters.
 
         Parameters
@@ -148,13 +160,13 @@ class PathDisplay:
         lines : {"rank", "reg", "n_components"}, default="rank"
             What has a line, or a row of the map, for every value.
         at : value, default=None
-            Value at which the third parameter is held; None stands for the best one.
+            Value at which the third parameter is held; None for the best one.
         kind : {"curves", "map"}, default="curves"
             Lines with standard errors over the folds, or an image with numbers.
         ax : matplotlib Axes, default=None
-            None stands for a new figure.
+            None for a new figure.
         line_kw : dict, default=None
-            Handed to ``Axes.errorbar``, for all lines.
+            Passed to ``Axes.errorbar``, for all lines.
         cmap : str or Colormap, default="viridis"
             Of the map.
 

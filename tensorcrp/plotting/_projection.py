@@ -1,15 +1,22 @@
-"""What a projection weighs: images, film strips, colours, maps, curves.
+"""Projections as images, film strips, colours, maps or curves.
 
 In: projections ``W_p`` (``components_``) of shape (h, l_1, ..., l_N) and, for curves
 per mode, their CP factors, one array (h, l_m, k) per mode. Out: panels, one row or one
-cell per projection. Colours are centred at zero: what counts against a projection is
-dark and blue, what counts for it light and yellow; what it ignores is gray.
+cell per projection. Colours are centred at zero: negative weights are dark and blue,
+positive ones light and yellow, and zero is gray.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from tensorcrp.plotting._axes import check_components, fitted, panels
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorcrp.base.types import Array
 from tensorcrp.plotting._panels import DRAWINGS, Picture, default_kind
+from tensorcrp.plotting.axes import check_components, fitted, panels
 
 
 class ProjectionDisplay:
@@ -22,11 +29,11 @@ class ProjectionDisplay:
     factors : sequence of array-like of shape (h, l_m, k), default=None
         Their CP factors, for ``kind="factors"``.
     labels : sequence of str, default=None
-        Names of the projections; None stands for "W 1", "W 2", ...
+        Names of the projections; None for "W 1", "W 2", ...
     mode_names : sequence of str, default=None
         What the modes are, e.g. ``("channel", "time (s)")``.
     mode_values : sequence of array-like of shape (l_m,) or None, default=None
-        Coordinates along the modes, e.g. times in seconds; None for a mode stands for
+        Coordinates along the modes, e.g. times in seconds; None for a mode means
         0, 1, ...
 
     Attributes
@@ -64,15 +71,20 @@ class ProjectionDisplay:
     >>> plt.close(display.figure_)
     """
 
+    figure_: Any
+    axes_: Array
+    artists_: list[Any]
+    kind_: str
+
     def __init__(
         self,
-        components,
-        factors=None,
+        components: ArrayLike,
+        factors: Sequence[ArrayLike] | None = None,
         *,
-        labels=None,
-        mode_names=None,
-        mode_values=None,
-    ):
+        labels: Sequence[str] | None = None,
+        mode_names: Sequence[str] | None = None,
+        mode_values: Sequence[ArrayLike | None] | None = None,
+    ) -> None:
         self.components = np.asarray(components)
         self.factors = None if factors is None else [np.asarray(f) for f in factors]
         if self.components.ndim < 2 or not self.components.size:
@@ -95,15 +107,15 @@ class ProjectionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
+        estimator: Any,
         *,
-        components=0,
-        kind="auto",
-        mode_names=None,
-        mode_values=None,
-        ax=None,
-        **how,
-    ):
+        components: int | Sequence[int] | None = 0,
+        kind: str = "auto",
+        mode_names: Sequence[str] | None = None,
+        mode_values: Sequence[ArrayLike | None] | None = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
         """Draw projections of a fitted estimator.
 
         Parameters
@@ -111,7 +123,7 @@ class ProjectionDisplay:
         estimator : TensorCRP, TensorCRPCV, or another one with `components_`
             Fitted; of a TensorCRPCV the refitted best.
         components : int, sequence of int or None, default=0
-            Which projections, numbered from 0; None stands for all.
+            Which projections, numbered from 0; None for all.
         kind : str, default="auto"
             As in `plot`.
         mode_names : sequence of str, default=None
@@ -121,7 +133,7 @@ class ProjectionDisplay:
         ax : matplotlib Axes or array of them, default=None
             As in `plot`.
         **how
-            Handed to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -146,13 +158,13 @@ class ProjectionDisplay:
     def plot(
         self,
         *,
-        kind="auto",
-        ax=None,
-        frame_mode=None,
-        max_frames=8,
-        cmap=None,
-        line_kw=None,
-    ):
+        kind: str = "auto",
+        ax: Any = None,
+        frame_mode: int | None = None,
+        max_frames: int = 8,
+        cmap: Any = None,
+        line_kw: dict[str, Any] | None = None,
+    ) -> Self:
         """Draw the projections.
 
         Parameters
@@ -167,15 +179,15 @@ class ProjectionDisplay:
             order, else "factors".
         ax : matplotlib Axes or array of them, default=None
             One axes, divided if there are several panels, or as many as there are
-            panels; None stands for a new figure.
+            panels; None for a new figure.
         frame_mode : int, default=None
-            The mode that runs from frame to frame in a film; None stands for the first.
+            The mode that runs from frame to frame in a film; None for the first.
         max_frames : int, default=8
-            Of longer films, this many frames, evenly spread.
+            Longer films are shown by this many evenly spaced frames.
         cmap : str or Colormap, default=None
-            Another map of colours than ours; it is centred at zero.
+            Colour map instead of the default; it is centred at zero.
         line_kw : dict, default=None
-            Handed to ``Axes.plot`` for curves.
+            Passed to ``Axes.plot`` for curves.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Do methods differ over data sets? Friedman's test and Nemenyi's critical difference.
+"""Friedman's test and Nemenyi's critical difference of methods over data sets.
 
 In: scores (data sets, methods), larger being better. Out: average ranks, 1 the best and
 ties shared, and the difference that two of them need to differ at level alpha, after
@@ -37,7 +37,7 @@ class Ranking:
 
 
 def rank_methods(scores, alpha=0.05):
-    """The `Ranking` of methods by scores (data sets, methods) without a hole."""
+    """The `Ranking` of methods by complete scores (data sets, methods)."""
     n, k = scores.shape
     ranks = stats.rankdata(-scores, axis=1)
     average = ranks.mean(axis=0)

@@ -1,19 +1,20 @@
 """Folders of video files as labelled tensors, on PyAV (extra ``video``).
 
-In: ``folder/class/clip.mp4``, any container and codec that FFmpeg decodes.
+In: ``folder/class/clip.mp4``, any usual container and any codec that FFmpeg decodes.
 Out: ``X`` (n, frames, height, width) or (n, frames, height, width, 3), a class number
 and a file per clip. Also the way back: `write_clip`.
 
 Files are decoded frame by frame. A wanted frame is resized by area, written to its
 place in the result and forgotten, so memory is the result and one frame. Frames are
 counted, never taken from a header; where the frame rate varies, sampling is even in
-the number of frames, not in seconds. FFmpeg decodes inside this process and opens no
-network address; it is a large parser written in C, so give it files that you trust.
+the number of frames, not in seconds. FFmpeg decodes inside this process. It is given
+open files and can open no other file and no network address, but it is a large parser
+written in C, so give it files that you trust.
 """
 
-from tensorcrp.video._decode import ClipError
 from tensorcrp.video._folder import Clips, read_clips
 from tensorcrp.video._listing import labelled_files
+from tensorcrp.video._opening import ClipError
 from tensorcrp.video._write import write_clip
 
 __all__ = ["ClipError", "Clips", "labelled_files", "read_clips", "write_clip"]

@@ -4,25 +4,31 @@ In: ``folder/class/clip.mp4``. Out: `Clips`, its data filled in place, in memory
 a ``.npy`` file, by one thread or several.
 """
 
+from __future__ import annotations
+
 import os
 import warnings
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from io import BytesIO
+from math import prod
+from typing import Any, Literal
 
 import numpy as np
 
+from tensorcrp.base.files import check_replaceable, replacing
+from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.progress import progress
+from tensorcrp.base.types import AnyPath, Array, Integers
 from tensorcrp.video._decode import (
-    ClipError,
     Plan,
-    check_choice,
-    check_count,
     count_frames,
-    import_av,
     read_into,
 )
 from tensorcrp.video._listing import listed
+from tensorcrp.video._opening import ClipError, import_av
 
 
 @dataclass(frozen=True)
@@ -58,39 +64,39 @@ class Clips:
     (['left', 'right'], ('time', 'row', 'column'))
     """
 
-    data: np.ndarray
-    target: np.ndarray | None
-    files: list
-    target_names: list
-    starts: np.ndarray
-    mode_names: tuple
-    skipped: list
+    data: Array
+    target: Integers | None
+    files: list[str]
+    target_names: list[str]
+    starts: Integers
+    mode_names: tuple[str, ...]
+    skipped: list[tuple[str, str]]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.target, self.files))
 
 
 def read_clips(
-    folder,
-    frames=16,
-    size=(32, 32),
+    folder: AnyPath | Sequence[AnyPath],
+    frames: int = 16,
+    size: tuple[int, int] = (32, 32),
     *,
-    color="gray",
-    sampling="uniform",
-    stride=None,
-    dtype="float32",
-    on_error="raise",
-    memmap=None,
-    n_jobs=1,
-    progress=True,
-):
+    color: Literal["gray", "rgb"] = "gray",
+    sampling: Literal["uniform", "center", "windows"] = "uniform",
+    stride: int | None = None,
+    dtype: Literal["float32", "uint8"] = "float32",
+    on_error: Literal["raise", "skip"] = "raise",
+    memmap: AnyPath | None = None,
+    n_jobs: int | None = 1,
+    progress: bool = True,
+) -> Clips:
     """Read a folder with one subfolder of video files per class.
 
     Parameters
     ----------
     folder : path, or list of paths
-        ``folder/class/clip.mp4``; hidden files are passed over. A list of files gives
-        clips without labels.
+        ``folder/class/clip.mp4``; hidden files are ignored. A list of files gives clips
+        without labels.
     frames : int, default=16
         Frames of a clip. A file with fewer is an error.
     size : (int, int), default=(32, 32)
@@ -101,16 +107,18 @@ def read_clips(
         One clip per file of equally spaced frames, first and last included; one of the
         frames in the middle; or all clips of successive frames that a file holds.
     stride : int, default=None
-        Frames between the starts of successive windows; None for `frames`, windows
-        side by side. Only for "windows".
+        Frames between the starts of successive windows; None for `frames`: windows do
+        not overlap. Only for "windows".
     dtype : {"float32", "uint8"}, default="float32"
-        float32 values lie in [0, 1], uint8 values in 0 to 255.
+        float32 values lie in [0, 1], uint8 values in 0 to 255. Video of more than 8
+        bits keeps up to 16 of them in float32 and is rounded to 8 in uint8.
     on_error : {"raise", "skip"}, default="raise"
-        What to do about a file that gives no clip. "skip" leaves it out, lists it in
+        What to do with a file that cannot be read. "skip" leaves it out, lists it in
         `Clips.skipped` and warns once.
     memmap : path, default=None
-        Build the result in this ``.npy`` file, for arrays larger than memory. It is
-        written under another name and renamed when it is complete.
+        Build the result in this ``.npy`` file, for arrays larger than memory. Its room
+        on the disk is reserved before anything is decoded; it is written under
+        another name and renamed when it is complete.
     n_jobs : int, default=1
         Files decoded at a time, in threads; -1 for one per processor.
     progress : bool, default=True
@@ -135,9 +143,11 @@ def read_clips(
     plan = Plan(frames, size, color, sampling, stride, dtype)
     check_choice("on_error", on_error, ("raise", "skip"))
     import_av()
+    if memmap is not None:
+        check_replaceable(memmap)
     files, codes, names = listed(folder)
     places = np.cumsum([0, *(_room(path, plan) for path in files)])
-    with _Result(memmap, (int(places[-1]), *plan.shape), dtype) as result:
+    with _room_for(memmap, (int(places[-1]), *plan.shape), dtype) as result:
 
         def job(i):
             return _attempt(files[i], result.array[places[i] : places[i + 1]], plan)
@@ -150,10 +160,10 @@ def read_clips(
         owner = np.repeat(np.arange(len(files)), kept)
         target = None if codes is None else codes[owner]
         _check_left(owner, target, names, skipped)
-        data = result.finish(places, kept)
+        result.finish(_close_gaps(result.array, places, kept))
     starts, modes = np.concatenate(starts), plan.mode_names
     owners = [files[i] for i in owner]
-    return Clips(data, target, owners, names, starts, modes, skipped)
+    return Clips(result.data(), target, owners, names, starts, modes, skipped)
 
 
 def _room(path, plan):
@@ -174,28 +184,19 @@ def _attempt(path, out, plan):
         return error
 
 
-def _in_order(job, n, n_jobs, progress):
+def _in_order(job, n, n_jobs, shown):
     """Outcomes of ``job(0), ..., job(n - 1)``, in order, with a progress bar."""
     if n_jobs != -1:
-        check_count("n_jobs", n_jobs)
+        check_integer("n_jobs", n_jobs)
     threads = min(n, (os.cpu_count() or 1) if n_jobs == -1 else n_jobs)
     if threads == 1:
-        yield from _bar(map(job, range(n)), n, progress)
+        yield from progress(map(job, range(n)), "clips", shown, n, "file")
         return
     pool = ThreadPoolExecutor(threads)
     try:
-        yield from _bar(pool.map(job, range(n)), n, progress)
+        yield from progress(pool.map(job, range(n)), "clips", shown, n, "file")
     finally:  # also after an error or Ctrl-C: start nothing more
         pool.shutdown(cancel_futures=True)
-
-
-def _bar(outcomes, n, progress):
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return outcomes
-    off = None if progress else True  # None: off unless the output is a terminal
-    return tqdm(outcomes, total=n, desc="clips", unit="file", disable=off)
 
 
 def _sort_out(outcomes, files, on_error):
@@ -220,7 +221,7 @@ def _sort_out(outcomes, files, on_error):
 
 
 def _check_left(owner, target, names, skipped):
-    """Refuse a result in which skipping left nothing to tell apart."""
+    """Reject a result in which skipping left fewer than two classes."""
     first = f" First reason: {skipped[0][1]}" if skipped else ""
     if not len(owner):
         raise ValueError(f"no file could be read.{first}")
@@ -229,55 +230,78 @@ def _check_left(owner, target, names, skipped):
         raise ValueError(f"only files of the class {left!r} could be read.{first}")
 
 
-class _Result:
-    """The array to fill, in memory or in a ``.npy`` file that appears when whole."""
+class _InMemory:
+    """The array to fill, in memory."""
 
-    def __init__(self, path, shape, dtype):
-        self.path = None if path is None else Path(path)
-        if self.path is None:
-            self.array = np.empty(shape, dtype)
-            return
-        self.part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        self.array = np.lib.format.open_memmap(self.part, "w+", dtype, shape)
+    def __init__(self, shape, dtype):
+        self.array = np.empty(shape, dtype)
 
-    def __enter__(self):
-        return self
+    def finish(self, n):
+        self.array = self.array[:n]
 
-    def __exit__(self, *error):
-        self.array = None
-        if self.path is not None:
-            self.part.unlink(missing_ok=True)  # there only after an error
+    def data(self):
+        return self.array
 
-    def finish(self, places, kept):
-        """Close the gaps that skipped clips left; the array as it is handed out."""
-        end = 0
-        for place, n in zip(places, kept, strict=False):
-            if end < place:
-                for i in range(n):  # clip by clip: a gap can be shorter than n
-                    self.array[end + i] = self.array[place + i]
-            end += n
-        if self.path is None:
-            return self.array[:end]
-        self._cut(end)
-        os.replace(self.part, self.path)
-        return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
-    def _cut(self, n):
-        """Flush the file and shorten it to n clips, header included."""
-        shape, dtype = self.array.shape, self.array.dtype
-        offset, clip = self.array.offset, self.array[:1].nbytes
+class _InFile:
+    """The array to fill, in a ``.npy`` file that has its room on the disk already."""
+
+    def __init__(self, file, shape, dtype):
+        self.file = file
+        header = _npy_header(shape, dtype)
+        file.write(header)
+        file.flush()
+        self.array = np.memmap(file, dtype, "r+", len(header), shape)
+
+    def finish(self, n):
+        """Shorten the file to n clips, header included."""
+        shape, dtype, offset = self.array.shape, self.array.dtype, self.array.offset
+        size = offset + n * self.array[:1].nbytes
         self.array.flush()
         self.array = None
-        header = {
-            "descr": np.lib.format.dtype_to_descr(dtype),
-            "fortran_order": False,
-            "shape": (n, *shape[1:]),
-        }
-        with open(self.part, "r+b") as file:
-            # numpy pads headers so that the first size can grow or shrink in place.
-            np.lib.format.write_array_header_1_0(file, header)
-            if file.tell() != offset:
-                raise OSError(f"cannot shorten {self.part}: its header changed size.")
-            file.truncate(offset + n * clip)
-            file.flush()
-            os.fsync(file.fileno())
+        # numpy pads headers so that the first size can grow or shrink in place.
+        header = _npy_header((n, *shape[1:]), dtype)
+        if len(header) != offset:
+            raise OSError(f"cannot shorten {self.file.name}: its header changed size.")
+        self.file.seek(0)
+        self.file.write(header)
+        self.file.truncate(size)
+
+    def data(self):
+        return np.load(self.file.name, mmap_mode="r", allow_pickle=False)
+
+
+def _npy_header(shape, dtype):
+    """What comes before the numbers in a ``.npy`` file."""
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    out = BytesIO()
+    np.lib.format.write_array_header_1_0(out, header)
+    return out.getvalue()
+
+
+@contextmanager
+def _room_for(path, shape, dtype):
+    """Room for all clips, in memory or in a file that appears when it is whole."""
+    if path is None:
+        yield _InMemory(shape, dtype)
+        return
+    numbers = prod(shape) * np.dtype(dtype).itemsize
+    size = len(_npy_header(shape, dtype)) + numbers
+    with replacing(path, size=size) as file:
+        result = _InFile(file, shape, dtype)
+        try:
+            yield result
+        finally:
+            result.array = None  # the map is closed before the file is
+
+
+def _close_gaps(array, places, kept):
+    """Move clips over the gaps that skipped ones left; the number of clips."""
+    end = 0
+    for place, n in zip(places, kept, strict=False):
+        if end < place:
+            for i in range(n):  # clip by clip: a gap can be shorter than n
+                array[end + i] = array[place + i]
+        end += n
+    return end

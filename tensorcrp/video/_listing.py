@@ -1,21 +1,29 @@
-"""Which files there are, and of which class.
+"""Files and their classes.
 
 In: ``folder/class/file``. Out: files, class numbers (n,) and class names.
 """
 
+from __future__ import annotations
+
 import os
+import stat
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from tensorcrp.base.types import AnyPath, Integers
 
-def labelled_files(folder):
+
+def labelled_files(folder: AnyPath) -> tuple[list[str], Integers, list[str]]:
     """Files of a folder with one subfolder per class.
 
     Parameters
     ----------
     folder : path
-        Files may lie deeper inside a class; hidden ones are passed over.
+        Files may lie deeper inside a class; hidden files and folders are ignored. A
+        subfolder that may not be read and a link that leads out of the folder are
+        errors.
 
     Returns
     -------
@@ -42,15 +50,14 @@ def labelled_files(folder):
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder; {_LAYOUT}.")
-    classes = sorted(each for each in _visible(folder.iterdir()) if each.is_dir())
+    classes = sorted(_children(folder)[0])
     if not classes:
         raise ValueError(
             f"{folder} has no subfolder, so there are no classes; {_LAYOUT}."
         )
-    inside = [
-        sorted(each for each in _visible(c.rglob("*")) if each.is_file())
-        for c in classes
-    ]
+    inside = [_files_in(each) for each in classes]
+    for path in (*classes, *chain(*inside)):
+        _check_inside(path, folder)
     for each, files in zip(classes, inside, strict=True):
         if not files:
             raise ValueError(f"the class folder {each} is empty; fill or remove it.")
@@ -68,12 +75,54 @@ def labelled_files(folder):
 _LAYOUT = "put the files of each class into a subfolder of its own: folder/class/file"
 
 
-def _visible(paths):
+def _visible(names):
     """Without hidden files and what Windows leaves behind."""
     litter = {"thumbs.db", "desktop.ini"}
-    return [
-        p for p in paths if not p.name.startswith(".") and p.name.lower() not in litter
-    ]
+    return [n for n in names if not n.startswith(".") and n.lower() not in litter]
+
+
+def _files_in(folder):
+    """Regular files of a folder, however deep, sorted."""
+    found, waiting = [], [folder]
+    while waiting:
+        here = waiting.pop()
+        folders, files = _children(here)
+        found += files
+        waiting += [each for each in folders if not each.is_symlink()]  # no circles
+    return sorted(found)
+
+
+def _check_inside(path, folder):
+    """Reject links that lead out: a folder from others must not name other files."""
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise ValueError(
+            f"{path} is a link that leads out of {folder}; put copies in the place of "
+            "links, e.g. cp -rL folder copy."
+        )
+
+
+def _children(folder):
+    """Folders and regular files in a folder, links followed."""
+    try:
+        paths = [folder / name for name in _visible(os.listdir(folder))]
+        kinds = [(path, _mode(path)) for path in paths]
+    except PermissionError as error:
+        raise PermissionError(
+            f"the folder {folder} may not be read: change its permissions (chmod u+rx) "
+            "or move it elsewhere."
+        ) from error
+    folders = [path for path, mode in kinds if stat.S_ISDIR(mode)]
+    return folders, [path for path, mode in kinds if stat.S_ISREG(mode)]
+
+
+def _mode(path):
+    """What a path is; 0 for a link to nothing or to itself."""
+    try:
+        return os.stat(path).st_mode
+    except PermissionError:
+        raise
+    except OSError:
+        return 0
 
 
 def listed(folder):

@@ -4,13 +4,18 @@ In: frames (frames, height, width) or (frames, height, width, 3). Out: a file wh
 name chooses container and codec; it appears under its name when it is complete.
 """
 
-import os
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from tensorcrp.video._decode import import_av
+from tensorcrp.base.files import replacing
+from tensorcrp.base.types import AnyPath, Array
+from tensorcrp.video._opening import import_av
 
 _X264 = ("libx264", {"crf": "12", "preset": "veryfast"})
 CODECS = {
@@ -21,17 +26,25 @@ CODECS = {
 }
 
 
-def write_clip(path, clip, *, fps=25, times=None, codec=None, options=None):
+def write_clip(
+    path: AnyPath,
+    clip: Array,
+    *,
+    fps: float = 25,
+    times: Sequence[float] | Array | None = None,
+    codec: str | None = None,
+    options: dict[str, str] | None = None,
+) -> Path:
     """Write a clip as a video file.
 
     Parameters
     ----------
     path : path
         The ending chooses container and codec: ``.mp4`` and ``.mov`` H.264, ``.avi``
-        MJPEG, ``.mkv`` FFV1, which loses nothing.
+        MJPEG, ``.mkv`` FFV1, which is lossless.
     clip : ndarray of shape (frames, height, width) or (frames, height, width, 3)
-        Frames of uint8 in 0 to 255, or of floats in [0, 1]; what lies outside is cut
-        off. Sizes may be odd.
+        Frames of uint8 in 0 to 255, or of floats in [0, 1]; values outside are clipped.
+        Sizes may be odd.
     fps : number, default=25
         Frames per second.
     times : sequence of float, default=None
@@ -40,7 +53,7 @@ def write_clip(path, clip, *, fps=25, times=None, codec=None, options=None):
     codec : str, default=None
         Another encoder of FFmpeg.
     options : dict of str to str, default=None
-        Options of the encoder in place of ours.
+        Options of the encoder, instead of the defaults.
 
     Returns
     -------
@@ -68,18 +81,38 @@ def write_clip(path, clip, *, fps=25, times=None, codec=None, options=None):
             "pass codec=, the name of an encoder of FFmpeg."
         )
     times = _times(times, len(clip), fps, path)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        with av.open(str(part), "w") as container:
-            stream = _stream(container, clip, fps, codec or usual[0])
-            stream.options = (
-                usual[1] if options is None and not codec else options or {}
-            )
-            _encode(av, container, stream, clip, times)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    chosen = usual[1] if options is None and not codec else options or {}
+    with replacing(path) as file, _writing(av, file) as container:
+        stream = _stream(container, clip, fps, codec or usual[0])
+        stream.options = chosen
+        _encode(av, container, stream, clip, times)
     return path
+
+
+@contextmanager
+def _writing(av, file):
+    """PyAV's container on an open file, whose name chooses the format."""
+    out = _Out(file)
+    try:
+        with av.open(out, "w") as container:
+            yield container
+    except av.error.FFmpegError as error:
+        raise (out.error or error) from None
+
+
+class _Out:
+    """A file that remembers why it could not be written: PyAV may forget it."""
+
+    def __init__(self, file):
+        self.file, self.name, self.error = file, file.name, None
+        self.seek, self.tell = file.seek, file.tell
+
+    def write(self, data):
+        try:
+            return self.file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
 
 
 def _as_uint8(clip):

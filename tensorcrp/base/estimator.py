@@ -1,0 +1,283 @@
+"""Validation of the input of estimators; the only user of scikit-learn's private parts.
+
+In: what a caller passes as X ``(n, l_1, ..., l_N)``, or flattened ``(n, P)``, and y.
+Out: checked arrays (never copied, never converted unless they must be), or one error
+that names the value and the repair.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from tensorcrp.base.state import OneState
+from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
+from tensorcrp.base.validation import (
+    check_alike,
+    check_chunks,
+    check_finite,
+    check_modes,
+    check_present,
+    check_stored,
+    check_weights,
+    objects_explained,
+    refuse,
+)
+from tensorcrp.solver.cp import working_dtype
+from tensorcrp.storage.sources import as_source, is_dask, map_samples
+
+
+class TensorTransformer(
+    OneState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Supervised transformer of tensors of any order, by one matrix product.
+
+    A subclass sets ``components_`` (h, l_1, ..., l_N) and ``projections_`` (h, P);
+    `check_samples` sets ``sample_shape_`` and ``input_shape_``.
+    """
+
+    sample_shape_: Shape
+    input_shape_: Shape
+    n_features_in_: int
+    feature_names_in_: Array
+
+    if TYPE_CHECKING:  # scikit-learn's methods, which have no types
+
+        def fit_transform(
+            self, X: ArrayLike | Stored, y: ArrayLike | None = None, **fit_params: Any
+        ) -> Floats: ...
+        def get_feature_names_out(self, input_features: Any = None) -> Array: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def set_output(
+            self, *, transform: Literal["default", "pandas", "polars"] | None = None
+        ) -> Self: ...
+
+    @overload
+    def transform(self, X: DaskArray) -> Any: ...
+    @overload
+    def transform(self, X: ArrayLike | Stored) -> Floats: ...
+
+    def transform(self, X: Samples) -> Any:
+        """Features of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, h)
+            Features, in float32 if X is float32, else in float64. A dask array, not
+            computed, if X is one. Memory maps, Zarr arrays and HDF5 datasets are read
+            in blocks.
+        """
+        X = check_tensor(self, X)
+        return map_samples(
+            self._feature_map(), X, working_dtype(X), self._n_features_out
+        )
+
+    def _feature_map(self):
+        """A function (b, l_1, ..., l_N) -> (b, h) that can be sent elsewhere."""
+        return partial(flat_features, self.projections_)
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Tensors reconstructed from features: ``sum_p x_p W_p``.
+
+        The residual ``X - inverse_transform(transform(X))`` is exactly the sample
+        deflated by every component.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h)
+            Features, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
+            One tensor per row of features.
+        """
+        features = check_features(self, X)
+        tensors = features @ self._basis().astype(features.dtype, copy=False)
+        return tensors.reshape(-1, *self.input_shape_)
+
+    def _basis(self):
+        """Flattened tensors (h, P) that a unit of each feature adds to a sample."""
+        return self.components_.reshape(len(self.components_), -1)
+
+    @property
+    def _n_features_out(self):
+        return len(self.projections_)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "projections_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def flat_features(projections, X):
+    """Inner products of samples, flattened, with projections (h, P): (b, h)."""
+    dtype = working_dtype(X)
+    flat = X.reshape(len(X), -1).astype(dtype, copy=False)
+    return flat @ projections.T.astype(dtype, copy=False)
+
+
+def check_samples(estimator, X, y, sample_weight=None, *, reset=True, lazy=False):
+    """Checked ``X`` (n, l_1, ..., l_N), labels (n,) and weights (n,) or None.
+
+    Sets ``sample_shape_`` and ``input_shape_`` if `reset`, else compares with them.
+    An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back. If `lazy`, what
+    is not in memory stays there: ``X`` is a `Source`, and NaN in it is not noticed
+    before it is read.
+    """
+    source = _outside(estimator, X, lazy)
+    y = _local(y, source, "y")
+    sample_weight = _local(sample_weight, source, "sample_weight")
+    if not reset:
+        _compare_shape(estimator, X)
+    given = X if source is None else source.stand_in()
+    if y is not None and not isinstance(y, str):
+        check_present(y)
+    with objects_explained():
+        checked = validate_data(estimator, given, y, reset=reset, **_RULES)
+    given, y = (checked, None) if isinstance(y, str) else checked
+    check_modes(given)
+    if y is not None:
+        check_classification_targets(y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(
+            sample_weight, given, dtype=np.float64, ensure_non_negative=True
+        )
+        if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
+            raise ValueError("Sample weights must contain a non-zero number.")
+        check_weights(sample_weight)
+    X = given if source is None else source
+    if source is None:
+        check_finite(X)
+    shape = _sample_shape(estimator, X)
+    if reset:
+        estimator.input_shape_, estimator.sample_shape_ = X.shape[1:], shape
+    elif shape != estimator.sample_shape_:
+        raise ValueError(
+            f"sample_shape={estimator.sample_shape} makes samples of shape {shape}, "
+            f"those of the batches so far had shape {estimator.sample_shape_}. Set it "
+            "back, or start over with fit or with a clone."
+        )
+    return X.reshape(len(X), *estimator.sample_shape_), y, sample_weight
+
+
+def check_tensor(estimator, X, lazy=True):
+    """Checked ``X`` of the fitted sample shape, in the layout given to fit.
+
+    What is not in memory becomes a `Source` if `lazy`, see `check_samples`.
+    """
+    check_is_fitted(estimator)
+    source = _outside(estimator, X, lazy)
+    _compare_shape(estimator, X)
+    given = X if source is None else source.stand_in()
+    with objects_explained():
+        X = validate_data(estimator, given, reset=False, **_RULES)
+    if source is not None:
+        return source
+    check_finite(X)
+    return X
+
+
+def _outside(estimator, X, lazy):
+    """A `Source` of samples outside memory; None if they are, or have to be, in it."""
+    refuse(X)
+    if not lazy:
+        if is_dask(X):
+            raise TypeError(
+                f"{type(estimator).__name__} needs all samples in memory, and X is a "
+                "dask array: pass X.compute()."
+            )
+        return None
+    source = as_source(X)
+    if source is not None:
+        check_stored(source.array)
+        if is_dask(source):
+            check_chunks(source.array)
+    return source
+
+
+def _local(values, source, name):
+    """Labels or weights (n,) in memory, whose chunks have to be those of X."""
+    if not is_dask(values):
+        return values
+    if source is not None and is_dask(source):
+        check_alike(values, source.array, name)
+    return np.asarray(values)
+
+
+UNLABELLED = "no_validation"  # scikit-learn's word for: there is no y to look at
+_RULES = {"dtype": "numeric", "allow_nd": True, "ensure_all_finite": False}
+
+
+def check_features(estimator, X):
+    """Features (n, h) of a fitted transformer, in float32 or float64."""
+    check_is_fitted(estimator)
+    refuse(X)
+    features, h = np.asarray(X), estimator._n_features_out
+    if features.ndim != 2 or features.shape[1] != h:
+        raise ValueError(
+            f"X has shape {features.shape}; inverse_transform takes features of "
+            f"shape (n, {h}), as transform returns them."
+        )
+    with objects_explained():
+        features = features.astype(working_dtype(features), copy=False)
+    check_finite(features)
+    return features
+
+
+def _sample_shape(estimator, X):
+    """Shape of one sample: ``sample_shape`` if X is flattened, else X's own."""
+    given = estimator.sample_shape
+    if given is None or tuple(given) == X.shape[1:]:
+        return X.shape[1:]
+    if X.ndim != 2:
+        raise ValueError(
+            f"sample_shape={given} is for flattened samples, but those of X have shape "
+            f"{X.shape[1:]}; leave sample_shape out."
+        )
+    if prod(given) != X.shape[1]:
+        raise ValueError(
+            f"sample_shape={given} has {prod(given)} entries, but the samples "
+            f"of X have {X.shape[1]}; give the shape of one sample."
+        )
+    return tuple(given)
+
+
+def _compare_shape(estimator, X):
+    """Compare every mode; scikit-learn itself looks at the first one alone."""
+    if issparse(X):
+        return  # scikit-learn says how to convert it
+    shape = tuple(getattr(X, "shape", None) or np.asarray(X).shape)[1:]
+    fitted = estimator.input_shape_
+    if shape != fitted and (len(shape) > 1 or len(fitted) > 1):
+        raise ValueError(
+            f"X has samples of shape {shape}, but {type(estimator).__name__} was "
+            f"fitted on samples of shape {fitted}; reshape or resample X to match."
+        )

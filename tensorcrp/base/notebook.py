@@ -1,0 +1,88 @@
+"""A fit at a glance, for notebooks.
+
+In: a fitted `TensorCRP` and scikit-learn's own representation of it, by MIME type. Out:
+the same with shape, rank, components and convergence added, as text and as HTML
+with one small curve of J (SVG) per component. No drawing library is needed.
+"""
+
+from html import escape
+
+import numpy as np
+
+SHOWN = 6  # components with a curve
+WIDTH, HEIGHT = 90, 22
+
+
+def with_summary(estimator, bundle):
+    """Scikit-learn's texts by MIME type, each with the summary of the fit below."""
+    lines = summary(estimator)
+    added = dict(bundle)
+    added["text/plain"] = "\n".join(
+        [bundle["text/plain"], *(f"  {name}: {value}" for name, value in lines.items())]
+    )
+    if "text/html" in bundle:
+        added["text/html"] = bundle["text/html"] + _html(estimator, lines)
+    return added
+
+
+def summary(estimator):
+    """What was fitted, as {name: words}."""
+    shape, h = estimator.sample_shape_, len(estimator.components_)
+    sizes = " x ".join(map(str, shape))
+    rank = estimator.factors_[0].shape[2]
+    curves = estimator.history_
+    return {
+        "samples": f"{sizes} (order {len(shape)}), {len(estimator.classes_)} classes",
+        "projections": f"{h} of rank {rank}, lambda = {estimator.lambda_:.3g}",
+        "objective J": f"{curves[0][-1]:.3g} (first) to {curves[-1][-1]:.3g} (last)",
+        "convergence": _convergence(estimator),
+    }
+
+
+def _convergence(estimator):
+    """Sweeps that were taken, and what the last one still gained."""
+    sweeps, most = estimator.n_iter_, estimator.max_iter
+    words = f"at most {sweeps} of max_iter={most} sweeps"
+    gains = last_gains(estimator.history_, len(estimator.sample_shape_))
+    if not gains:
+        return words
+    return f"{words}, the last raised J by at most {100 * max(gains):.2g} %"
+
+
+def last_gains(history, updates):
+    """Share by which the last `updates` raised J, of components that had more."""
+    pairs = [
+        (curve[-1 - updates], curve[-1]) for curve in history if len(curve) > updates
+    ]
+    return [float(last / before - 1) for before, last in pairs if before > 0]
+
+
+def _html(estimator, lines):
+    curves = estimator.history_
+    drawn = "".join(_curve(p, curve) for p, curve in enumerate(curves[:SHOWN], start=1))
+    more = f"and {len(curves) - SHOWN} more" if len(curves) > SHOWN else ""
+    cells = {name: escape(value) for name, value in lines.items()}
+    cells["J over block updates"] = drawn + more
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{name}</th>"
+        f"<td style='text-align:left'>{cell}</td></tr>"
+        for name, cell in cells.items()
+    )
+    return f"<table class='tensorcrp-fit'>{rows}</table>"
+
+
+def _curve(number, curve):
+    """One history of J as an inline image that takes the colour of the text."""
+    values = np.asarray(curve, float)
+    low, span = values.min(), np.ptp(values) or 1.0
+    if len(values) == 1:
+        values = np.repeat(values, 2)
+    x = np.linspace(1, WIDTH - 1, len(values))
+    y = HEIGHT - 2 - (HEIGHT - 4) * (values - low) / span
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    words = f"projection {number}: J from {values[0]:.3g} to {values[-1]:.3g}"
+    return (
+        f"<svg width='{WIDTH}' height='{HEIGHT}' role='img' aria-label='{words}' "
+        f"style='margin-right:.6em'><title>{words}</title><polyline points='{points}' "
+        "fill='none' stroke='currentColor' stroke-width='1.5'/></svg>"
+    )

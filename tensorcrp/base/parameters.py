@@ -1,0 +1,110 @@
+"""Checks of single parameters, for every interface of the package.
+
+In: the name and the value of a parameter. Out: nothing, or one error that names the
+value and what it must be.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def check_integer(name, value, least=1, also=()):
+    """Reject anything but an integer of at least `least` or a name in `also`."""
+    if isinstance(value, str) and value in also:
+        return
+    integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not integer or value < least:
+        names = "".join(f" or {each!r}" for each in also)
+        raise ValueError(
+            f"{name} must be an integer of at least {least}{names}, got {value!r}."
+        )
+
+
+def check_real(name, value):
+    """Reject anything but a finite number that is not negative."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not 0 <= value < np.inf:
+        raise ValueError(f"{name} must be a finite number, 0 or more, got {value!r}.")
+
+
+def check_choice(name, value, choices):
+    """Reject anything but one of the names in `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {names}, got {value!r}.")
+
+
+def check_shape(name, value):
+    """Reject anything but a sequence of positive integers."""
+    try:
+        sizes = list(value)
+    except TypeError:
+        sizes = []
+    if not sizes or not all(isinstance(s, Integral) and s > 0 for s in sizes):
+        raise ValueError(
+            f"{name} must be a sequence of positive integers, e.g. (16, 16), "
+            f"got {value!r}."
+        )
+
+
+def check_common(estimator):
+    """Reject bad values of the parameters that several methods share."""
+    params = estimator.get_params(deep=False)
+    for name in {"reg", "tol"} & set(params):
+        check_real(name, params[name])
+    for name in {"max_iter", "n_orders"} & set(params):
+        check_integer(name, params[name])
+    if params["sample_shape"] is not None:
+        check_shape("sample_shape", params["sample_shape"])
+
+
+def check_strengths(name, value, shape):
+    """One number of at least 0 per mode, from None, a number, or a sequence."""
+    if value is None:
+        return (0.0,) * len(shape)
+    given = (value,) * len(shape) if isinstance(value, Real) else value
+    try:
+        strengths = list(given)
+    except TypeError:
+        strengths = []
+    if len(strengths) != len(shape):
+        raise ValueError(
+            f"{name} must be None, a number, or one number for each of the "
+            f"{len(shape)} modes of a sample of shape {tuple(shape)}, got {value!r}."
+        )
+    for mode, strength in enumerate(strengths):
+        check_real(f"{name} of mode {mode}", strength)
+    return tuple(float(strength) for strength in strengths)
+
+
+def check_metrics(name, value, shape):
+    """Symmetric positive definite matrices (l_m, l_m), or None, one per mode."""
+    if not isinstance(value, (list, tuple)) or len(value) != len(shape):
+        raise ValueError(
+            f"{name} must be a list of {len(shape)} matrices or None, one for each "
+            f"mode of a sample of shape {tuple(shape)}, got {value!r}."
+        )
+    pairs = enumerate(zip(value, shape, strict=True))
+    return [_metric_matrix(f"{name}[{mode}]", *pair) for mode, pair in pairs]
+
+
+def _metric_matrix(name, value, size):
+    if value is None:
+        return None
+    matrix = np.asarray(value)
+    if matrix.shape != (size, size) or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must be a real matrix of shape {(size, size)}, got shape "
+            f"{matrix.shape} and type {matrix.dtype}."
+        )
+    matrix = matrix.astype(float)
+    if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
+        raise ValueError(f"{name} must be symmetric; pass (R + R.T) / 2.")
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if not values[0] > size * np.finfo(float).eps * values[-1]:
+        raise ValueError(
+            f"{name} must be positive definite, but its smallest eigenvalue is "
+            f"{values[0]:.2g}; add a multiple of the identity."
+        )
+    return (matrix + matrix.T) / 2

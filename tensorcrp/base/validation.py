@@ -1,0 +1,302 @@
+"""Arrays that are rejected before any work, whatever the estimator.
+
+In: what a caller passes as X, y or sample_weight, or the size of deviations.
+Out: nothing, or one error with the repair.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+
+class TooFewSamples(ValueError):
+    """The samples cannot determine the model yet; more of them could."""
+
+
+def refuse(X):
+    """Reject what scikit-learn takes, or names less clearly: masks, dates, ragged X."""
+    if type(X).__module__.startswith(("dask.dataframe", "dask_expr")):
+        raise TypeError(
+            "X is a dask data frame; pass X.to_dask_array(lengths=True), and the shape "
+            "of a sample as sample_shape."
+        )
+    if isinstance(X, (list, tuple)):
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(_RAGGED) from error
+    if not isinstance(X, np.ndarray):
+        return
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(
+            "X is a masked array, and its mask would be ignored. Fill it with "
+            "X.filled(value), or leave samples with masked entries out."
+        )
+    if X.dtype.kind == "O" and any(isinstance(each, np.ndarray) for each in X.flat):
+        raise ValueError(_RAGGED)
+    if X.dtype.kind == "c":
+        raise ValueError(_COMPLEX.format(X.dtype))
+    if X.dtype.kind in "mM":
+        raise ValueError(
+            f"X is {X.dtype}, dates or durations. Convert it to numbers, e.g. by "
+            "(X - X.min()) / numpy.timedelta64(1, 's')."
+        )
+
+
+_COMPLEX = (
+    "Complex data not supported: X is {}. Pass X.real, abs(X), or real and imaginary "
+    "parts stacked as one more mode."
+)
+_RAGGED = (
+    "X is ragged: its samples do not all have the same shape. Crop, pad or resample "
+    "them to one shape, then stack them with numpy.stack."
+)
+
+
+@contextmanager
+def objects_explained():
+    """Replace an error of scikit-learn about objects by a clearer message."""
+    try:
+        yield
+    except TypeError as error:
+        if "float()" not in str(error):
+            raise
+        raise TypeError(
+            f"X holds objects that are not numbers ({error}); convert it to an array "
+            "of numbers first."
+        ) from error
+
+
+def check_modes(X):
+    """Reject samples with a mode of size 0."""
+    for mode, size in enumerate(X.shape[1:]):
+        if size == 0:
+            raise ValueError(
+                f"X has shape {X.shape}: mode {mode} of its samples has size 0. "
+                "Every mode needs at least one entry."
+            )
+
+
+def check_present(y):
+    """Reject labels that are missing: None, NaN, NaT or pandas.NA."""
+    y = np.asarray(y)
+    if y.dtype.kind in "mM":
+        missing = np.isnat(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([_is_missing(label) for label in y.flat], bool)
+    else:
+        return  # scikit-learn names NaN among numbers
+    if missing.any():
+        first = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"y contains NaN or another mark of a missing label, {y.flat[first]!r}, "
+            f"first at sample {first}. Leave such samples out, or give them a label."
+        )
+
+
+def _is_missing(label):
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor different
+        return True
+
+
+def check_weights(weight):
+    """Reject weights (n,) whose scale would take all digits of the objective."""
+    largest = weight.max()
+    if not LIGHTEST <= largest <= HEAVIEST:
+        raise ValueError(
+            f"sample_weight has a largest value of {largest:.1e}; it must be between "
+            f"{LIGHTEST:g} and {HEAVIEST:g}. Divide all weights, of all batches, by "
+            "one number of that size: a relative ridge does not depend on their scale."
+        )
+
+
+def checked_weights(weight, X, y):
+    """Weights (n,) of samples and labels that belong together, or an error."""
+    if X.ndim < 2 or y.shape != X.shape[:1]:
+        raise ValueError(
+            f"X needs shape (n, l_1, ..., l_N) and y shape (n,), got {X.shape} and "
+            f"{y.shape}."
+        )
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
+    if weight.shape != y.shape or not (weight >= 0).all() or not weight.any():
+        raise ValueError(
+            f"sample_weight needs {len(y)} numbers, none negative and not all zero."
+        )
+    check_weights(weight)
+    return weight
+
+
+LIGHTEST, HEAVIEST = 1e-100, 1e100
+
+
+def check_range(largest, total):
+    """Reject deviations whose sum of squares overflows, underflows or is NaN."""
+    if not (LEAST_TOTAL <= total < np.inf or largest == 0):
+        how = "underflow" if total < LEAST_TOTAL else "overflow"
+        raise ValueError(
+            f"samples differ by up to {largest:.1e}, and the squares of such numbers "
+            f"{how}. Divide X by a number of that size."
+        )
+
+
+LEAST_TOTAL = 1e-300  # below, squares lose digits
+
+
+def check_stored(X):
+    """Reject an array outside memory that does not hold real numbers."""
+    if X.dtype.kind == "c":
+        raise ValueError(_COMPLEX.format(X.dtype))
+    if X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"X is a {type(X).__name__} of dtype {X.dtype}, which is not numeric; "
+            "store it as numbers first, e.g. X.astype(float)."
+        )
+
+
+def check_chunks(X):
+    """Reject a dask array that is not cut along the samples, and along those alone."""
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        raise ValueError(
+            "X is a dask array of unknown chunk sizes, as filters leave them. Call "
+            "X.compute_chunk_sizes() first."
+        )
+    if any(len(sizes) > 1 for sizes in X.chunks[1:]):
+        whole = dict.fromkeys(range(1, X.ndim), -1)
+        raise ValueError(
+            f"X is a dask array with {X.numblocks[1:]} chunks along the modes of a "
+            f"sample; cut it along the samples only: X.rechunk({whole})."
+        )
+    if not isinstance(X._meta, np.ndarray) or isinstance(X._meta, np.ma.MaskedArray):
+        raise ValueError(
+            f"the chunks of X are of type {type(X._meta).__name__}, not NumPy arrays. "
+            "Convert them, e.g. X.map_blocks(lambda block: block.todense()) if they "
+            "are sparse."
+        )
+
+
+def check_alike(values, X, name):
+    """Reject labels or weights whose chunks are not those of X, both dask arrays."""
+    series = not hasattr(values, "chunks")  # a column of a dask data frame
+    if not series and values.ndim == 1 and values.chunks[0] != X.chunks[0]:
+        raise ValueError(
+            f"{name} is a dask array with chunks of {_sizes(values)} samples, X one "
+            f"with chunks of {_sizes(X)}. If both have the same samples in the same "
+            f"order, {name}.rechunk((X.chunks[0],)) makes them alike; unknown sizes "
+            f"are found by {name}.compute_chunk_sizes()."
+        )
+
+
+def _sizes(X):
+    few = ", ".join(str(size) for size in X.chunks[0][:3])
+    return few if len(X.chunks[0]) <= 3 else f"{few}, ..."
+
+
+ONE_CLASS = (
+    "y has fewer than two classes, {}: with one class there is nothing to separate. "
+    "Pass samples of two classes or more."
+)
+_EQUAL = (
+    "nothing varies within the classes (every class has one sample, or all its samples "
+    "are equal), so {}. Pass two different samples of some class{}."
+)
+# For methods with a parameter reg_scale, and for those without one.
+NOTHING_WITHIN = _EQUAL.format(
+    'reg_scale="relative" has no scale', ', or set reg_scale="absolute"'
+)
+NO_RATIO = _EQUAL.format("the between/within ratio is undefined", "")
+
+
+def union_of_labels(one, other):
+    """Sorted labels of two batches, in a type that keeps every one of them.
+
+    NumPy's common type of int64 and uint64 is float64, in which integers beyond 2**53
+    become equal.
+    """
+    if (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
+        raise ValueError(
+            f"cannot merge labels {other} with labels {one}: use numbers in every "
+            "batch, or strings in every batch."
+        )
+    types = (np.result_type(one, other), one.dtype, other.dtype)
+    for dtype in types:
+        if all(_fits(labels, dtype) for labels in (one, other)):
+            return np.union1d(one.astype(dtype), other.astype(dtype))
+    raise ValueError(
+        f"cannot merge labels of type {other.dtype} with labels of type {one.dtype}: "
+        "no type of numbers holds both exactly. Use one type in every batch."
+    )
+
+
+def _fits(labels, dtype):
+    """Whether labels can be converted and are the same afterwards."""
+    if labels.dtype.kind not in "iuf" or labels.dtype == dtype:
+        return True
+    with np.errstate(invalid="ignore"):
+        cast = labels.astype(dtype)
+    if {labels.dtype.kind, cast.dtype.kind} == {"i", "u"} and (labels < 0).any():
+        return False
+    # As Python numbers, which are compared exactly; back and forth may wrap around.
+    return cast.tolist() == labels.tolist()
+
+
+def check_labels(y, weight=None, reg_scale="relative", nothing=None):
+    """Reject labels that cannot work before any statistics are made.
+
+    `nothing` says what to do if no class can have two different samples; by default
+    the words of an estimator that has a parameter `reg_scale`.
+    """
+    used = y if weight is None else y[weight > 0]
+    classes, counts = np.unique(used, return_counts=True)
+    if len(classes) < 2:
+        raise TooFewSamples(ONE_CLASS.format(classes))
+    if reg_scale == "relative" and counts.max() == 1:
+        raise TooFewSamples(nothing or NOTHING_WITHIN)
+
+
+def check_chunk(block, shape, number):
+    """Reject a chunk of a dask array that is not of the declared shape.
+
+    Functions given to ``map_blocks`` may return anything; dask does not compare.
+    """
+    if not isinstance(block, np.ndarray) or block.shape != shape:
+        got = getattr(block, "shape", type(block).__name__)
+        raise ValueError(
+            f"X is a dask array whose chunk of shape {shape} turns out to be {got} "
+            f"(chunk {number}). Tell map_blocks, or whatever made X, the true chunks."
+        )
+
+
+_INFINITY = "infinity (inf) or a number too large for float64"
+
+
+def check_finite(X, numbers=None, chunk=None):
+    """Reject NaN and infinity and say where the first one is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, ...)
+    numbers : sequence of n int, optional
+        Those of the samples in the whole; from 0 on by default.
+    chunk : int, optional
+        Number of the chunk that X is.
+    """
+    if X.dtype.kind != "f":
+        return
+    with np.errstate(all="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    for i, sample in enumerate(X):  # sample by sample: no mask as large as X
+        with np.errstate(over="ignore"):  # a long double may be too large for us
+            bad = ~np.isfinite(sample.astype(np.float64))
+        if bad.any():
+            entry = tuple(int(j) for j in np.argwhere(bad)[0])
+            what = "NaN" if np.isnan(sample[entry]) else _INFINITY
+            where = "" if chunk is None else f" (chunk {chunk})"
+            number = i if numbers is None else numbers[i]
+            raise ValueError(
+                f"Input X contains {what}, first in sample {number} at entry "
+                f"{entry}{where}. Remove such samples or fill the entries, e.g. by "
+                "numpy.nan_to_num or sklearn.impute."
+            )

@@ -1,0 +1,65 @@
+"""``tensorcrp bench``: how fast, beside what, and how near to the machine's limits.
+
+In: names of cases. Out: a table of ratios and, with ``--out``, the rows as JSON.
+
+Every case makes its own data from a fixed seed and measures all its methods in one run,
+with the same number of BLAS threads. A time is the least of several repetitions that
+take turns; what counts is the ratio to the reference of the case, not the seconds.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from tensorcrp.base.files import replacing
+from tensorcrp.base.progress import progress
+from tensorcrp.experiments.bench.cases import CASES
+from tensorcrp.experiments.bench.measure import machine
+from tensorcrp.experiments.bench.report import table
+from tensorcrp.experiments.errors import check_names
+from tensorcrp.experiments.options import whole_number
+from tensorcrp.experiments.store import check_file
+
+
+def add_command(commands):
+    """Add ``bench`` to the subparsers of the ``tensorcrp`` command."""
+    sub = commands.add_parser(
+        "bench",
+        description=__doc__,
+    )
+    sub.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
+    sub.add_argument(
+        "--threads", type=whole_number(1), default=1, metavar="N", help="for BLAS"
+    )
+    sub.add_argument("--small", action="store_true", help="a tenth of the samples")
+    sub.add_argument("--out", type=Path, metavar="FILE.json")
+    sub.set_defaults(run=run, error=sub.error, kept=_kept_cases)
+
+
+def _kept_cases(args):
+    """What is left of a bench that ended early."""
+    return f"finished cases are in {args.out}" if args.out else "nothing was kept"
+
+
+def run(args):
+    """Measure the cases in the order asked for; returns the exit code."""
+    check_names("case", args.cases, list(CASES))
+    if args.out is not None:
+        check_file(args.out)
+    about = {**machine(), "blas_threads": args.threads, "small": args.small}
+    print(", ".join(f"{key}: {value}" for key, value in about.items()), flush=True)
+    rows = []
+    for name in progress(args.cases or list(CASES), "cases", unit="case"):
+        found = CASES[name](args)
+        if args.small:  # the bars are for the sizes that they name
+            found = [replace(row, met=None, bar="") for row in found]
+        print(table(found), flush=True)
+        rows += found
+        if args.out is not None:  # whole after every case, in case of Ctrl-C
+            _replace(args.out, {"machine": about, "rows": [vars(row) for row in rows]})
+    return 0
+
+
+def _replace(path, content):
+    with replacing(path) as file:
+        file.write(json.dumps(content, indent=1).encode() + b"\n")

@@ -1,0 +1,88 @@
+"""Classifiers on features: 1-nearest neighbour, and a linear SVM.
+
+In: features (n, h) and codes (n,) of training samples, features of others.
+Out: predicted codes. The SVM is LIBSVM's with a linear kernel; its C is chosen by
+tenfold cross-validation on the training features, as the paper says; with fewer folds
+where a class has fewer samples, and on at most `MOST` samples where there are more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import config_context
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+
+CLASSIFIERS = ("1-NN", "SVM")
+COSTS = (1.0, 10.0, 100.0, 1000.0)
+FOLDS, MOST = 10, 500
+# Of LIBSVM's solver. Useless features with a large C would take millions.
+STEPS = 20_000
+# Checks of scikit-learn take longer than many small fits.
+TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
+
+
+def nearest(features, y, others):
+    """1-NN by Euclidean distance."""
+    return KNeighborsClassifier(1, algorithm="brute").fit(features, y).predict(others)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How C was found."""
+
+    C: float
+    folds: int
+    samples: int
+
+
+def tune_svm(features, y):
+    """C by cross-validation; of several that are best, the smallest."""
+    smallest = np.unique(y, return_counts=True)[1].min()
+    folds = min(FOLDS, int(smallest))
+    if folds < 2:
+        return Tuning(COSTS[0], 0, len(y))
+    ids = _subset(y, folds)
+    scaled = features[ids] / _unit(features)
+    gram, labels = scaled @ scaled.T, y[ids]
+    right = np.zeros(len(COSTS), int)
+    for train, test in _folds(labels, folds):
+        inner = np.ascontiguousarray(gram[np.ix_(train, train)])
+        outer = gram[np.ix_(test, train)]
+        for i, C in enumerate(COSTS):
+            with config_context(**TRUSTED):
+                svc = SVC(C=C, kernel="precomputed", max_iter=STEPS).fit(
+                    inner, labels[train]
+                )
+                right[i] += (svc.predict(outer) == labels[test]).sum()
+    return Tuning(COSTS[int(np.argmax(right))], folds, len(ids))
+
+
+def svm(features, y, others, C):
+    """Linear SVM on features in units of their root mean square norm."""
+    unit = _unit(features)
+    svc = SVC(C=C, kernel="linear", cache_size=500, max_iter=STEPS)
+    svc.fit(features / unit, y)
+    return svc.predict(others / unit)
+
+
+def _unit(features):
+    mean = np.vdot(features, features) / len(features)
+    return np.sqrt(mean) if mean > 0 else 1.0
+
+
+def _subset(y, folds):
+    """All samples, or about `MOST`, every class in its share (at least `folds`)."""
+    if len(y) <= MOST:
+        return np.arange(len(y))
+    rng, chosen = np.random.default_rng(0), []
+    for label in np.unique(y):
+        ids = rng.permutation(np.flatnonzero(y == label))
+        chosen.append(ids[: max(folds, round(MOST * len(ids) / len(y)))])
+    return np.sort(np.concatenate(chosen))
+
+
+def _folds(labels, folds):
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
+    return splitter.split(np.zeros(len(labels)), labels)

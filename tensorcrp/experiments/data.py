@@ -1,0 +1,239 @@
+"""Data sets by name or path, and their random splits.
+
+In: a name (digits, synthetic sets, sets of `tensorcrp.datasets.fetch_dataset`, tasks on
+them, sets that only the user has) or a path that `read_tensors` takes.
+Out: samples (n, l_1, ..., l_N) in float64, class codes (n,), groups (n,) or None, and a
+checksum; training and test indices of a split.
+"""
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from tensorcrp import datasets
+from tensorcrp.datasets.origins import checksum
+from tensorcrp.experiments.errors import BadRequest, check_names
+
+VARIABLE = "TENSORCRP_DATA"
+FORM = (
+    "The command takes the samples X and the labels y of a file, as "
+    "numpy.savez('NAME.npz', X=X, y=y) writes it, or a folder with one subfolder of "
+    "images or clips per class."
+)
+SYNTHETIC = {
+    "digits": datasets.load_digits,
+    "moving_shapes": lambda: datasets.make_moving_shapes(
+        30, frames=8, size=(16, 16), random_state=0
+    ),
+    "multichannel": lambda: datasets.make_multichannel(random_state=0),
+    "tensor_classes": lambda: datasets.make_tensor_classification(random_state=0),
+}
+# The paper's sets that nobody may pass on: read from the user's own files.
+OWN = ("uuim", "cvl", "pointing04_tilt", "pointing04_pan")
+# Another array of the file as labels.
+RELABELLED = {"cmu_sunglasses": ("cmu_faces", "sunglasses")}
+# Samples that belong together are never on both sides of a split.
+GROUPS = {"weizmann": "subject"}
+
+
+class Skip(Exception):
+    """This run cannot be done; the message is the reason that its row gives."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples, class codes 0 to c - 1, groups or None, checksum, names of classes."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray | None
+    checksum: str
+    labels: tuple = ()
+
+    def class_name(self, code):
+        """The label of a class as the user wrote it."""
+        return self.labels[code] if self.labels else str(code)
+
+    @property
+    def n_classes(self):
+        return int(self.y.max()) + 1
+
+
+def known_names():
+    """Names that need no path."""
+    return sorted([*SYNTHETIC, *RELABELLED, *OWN, *datasets.list_datasets()])
+
+
+def check_data(names):
+    """Reject a data folder that does not exist, and names that are known nowhere."""
+    folder = os.environ.get(VARIABLE)
+    if folder and not Path(folder).is_dir():
+        raise BadRequest(
+            f"the data folder {folder} (from --data or {VARIABLE}) does not exist. "
+            "Give the folder that holds NAME.npz files, or leave it out."
+        )
+    unknown = [n for n in names if n not in known_names() and not Path(n).exists()]
+    for name in unknown:
+        if os.sep in name or Path(name).suffix:
+            raise BadRequest(f"{name} does not exist; check the path.")
+    check_names("data set", unknown, known_names())
+
+
+@contextmanager
+def data_folder(path):
+    """Look for data in this folder first, in this process and those it starts."""
+    before = os.environ.get(VARIABLE)
+    if path is not None:
+        os.environ[VARIABLE] = path
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+@lru_cache(maxsize=2)
+def load(name):
+    """A data set as `Data`; `Skip` if it is not available."""
+    bunch = _bunch(name)
+    X, y = bunch.data, bunch.target
+    if y is None:
+        raise BadRequest(f"{name} has no labels. {FORM}")
+    groups = bunch.get(GROUPS[name]) if name in GROUPS else None
+    digest = checksum(X, y)
+    if groups is not None:
+        digest = checksum(np.frombuffer(digest.encode(), np.uint8), groups)
+    labels, codes = np.unique(y, return_inverse=True)
+    return Data(name, _scaled(X), codes, groups, digest, _names(labels, bunch))
+
+
+def _names(labels, bunch):
+    """Names of the classes: those of folders, or the labels themselves."""
+    names = bunch.get("target_names")
+    if names is not None and len(names) == len(labels):
+        return tuple(map(str, names))
+    return tuple(map(str, labels))
+
+
+def _bunch(name):
+    if name in SYNTHETIC:
+        return SYNTHETIC[name]()
+    if name in RELABELLED:
+        source, labels = RELABELLED[name]
+        bunch = _bunch(source)
+        bunch.target = bunch[labels].astype(int)
+        return bunch
+    if name in OWN:
+        return datasets.read_tensors(_own_path(name))
+    if name in datasets.list_datasets():
+        try:
+            return datasets.fetch_dataset(name)
+        except FileNotFoundError as error:
+            raise Skip(f"data not found: {error}") from error
+    try:
+        return datasets.read_tensors(name)
+    except ImportError as error:
+        raise BadRequest(f"cannot read {name}: {error}") from error
+    except (ValueError, TypeError, OSError) as error:
+        raise BadRequest(f"cannot read {name}: {error} {FORM}") from error
+
+
+def _own_path(name):
+    folder = os.environ.get(VARIABLE)
+    kinds = ("", ".npz", ".mat", ".h5", ".zarr")
+    places = [Path(folder or "") / f"{name}{kind}" for kind in kinds]
+    for place in places if folder else []:
+        if place.exists():
+            return place
+    raise Skip(
+        f"data not found: {name} is not a public download; put {name}.npz (or .mat, "
+        f"or a folder of images {name}/) into the folder that {VARIABLE} names"
+    )
+
+
+def _scaled(X):
+    """float64; whole numbers (grey values) divided by the largest magnitude."""
+    whole = X.dtype.kind in "iub"
+    X = np.asarray(X, dtype=float)
+    largest = np.abs(X).max() if whole else 1.0
+    return X / largest if largest > 0 else X
+
+
+def split(data, train, seed, repeat):
+    """Training and test indices of one random split.
+
+    Parameters
+    ----------
+    data : Data
+    train : int or float
+        Training samples per class, or the share of every class (of all groups, where
+        there are groups). With groups and an integer, one half of the groups gives
+        training samples, the other half is for test.
+    seed, repeat : int
+
+    Returns
+    -------
+    (train, test) : ndarrays of int, in random order within the classes
+    """
+    rng = np.random.default_rng([seed, repeat])
+    order = rng.permutation(len(data.y))
+    for_training = for_test = np.ones(len(order), bool)
+    if data.groups is not None:
+        groups = rng.permutation(np.unique(data.groups))
+        share = train if isinstance(train, float) else 0.5
+        for_training = np.isin(data.groups, groups[: round(share * len(groups))])
+        for_test = ~for_training
+    parts = []
+    for code in range(data.n_classes):
+        ids = order[data.y[order] == code]
+        mine = ids[for_training[ids]]
+        grouped = data.groups is not None
+        wanted = train if isinstance(train, int) else _share(train, mine, grouped)
+        chosen = mine[:wanted]
+        rest = ids[for_test[ids] & ~np.isin(ids, chosen)]
+        _check_sizes(data.class_name(code), len(mine), len(rest), wanted)
+        parts.append((chosen, rest))
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def _share(train, mine, grouped):
+    return len(mine) if grouped else round(train * len(mine))
+
+
+def _check_sizes(name, available, rest, wanted):
+    if available < wanted or rest == 0 or wanted < 2:
+        raise Skip(
+            f"class {name} has {available} samples to train on and {rest} left to test "
+            f"on, too few for {wanted} training samples per class"
+        )
+
+
+def check_splits(names, sizes, repeats, seed):
+    """Reject data that no method could be trained and tested on, before any run."""
+    for name in names:
+        try:
+            data = load(name)
+        except Skip as skip:
+            raise BadRequest(f"{name}: {skip}.") from skip
+        if data.n_classes < 2:
+            raise BadRequest(f"{name} has one class; there is nothing to separate.")
+        if not np.isfinite(data.X).all():
+            raise BadRequest(
+                f"{name} has entries that are NaN or infinite; replace them, or leave "
+                "out the samples that have them."
+            )
+        for size, repeat in product(sizes, range(repeats)):
+            try:
+                split(data, size, seed, repeat)
+            except Skip as skip:
+                raise BadRequest(
+                    f"{name}: {skip}. Give a smaller --per-class, or leave out that "
+                    "class."
+                ) from skip

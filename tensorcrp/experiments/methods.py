@@ -1,0 +1,118 @@
+"""The methods of this package as experiments run them, registered by name.
+
+In: training samples (n, l_1, ..., l_N), class codes (n,), the number of features h
+that the protocol asks for. Out: one fitted model per setting of the method, with
+``transform`` (features) or ``predict`` (classifiers).
+
+Settings are ordered from the weakest to the strongest ridge. A baseline in
+`tensorcrp.baselines.BASELINES` is registered without a line here: its ridge is chosen
+from `SHARES` if it has one. Others are in `OTHERWISE`.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tensorcrp import TensorCRPCV, baselines
+from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
+from tensorcrp.crp import count_components
+from tensorcrp.experiments.registry import (
+    Method,
+    all_methods,
+    chosen_methods,
+    compared_methods,
+    method,
+    register_method,
+)
+from tensorcrp.scatter import ClassScatter
+from tensorcrp.solver import Spec, fit_path
+
+__all__ = ["all_methods", "chosen_methods", "method", "register_method"]
+
+REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
+SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
+COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of BilinearSVC: small is the strong ridge
+
+
+# Baselines whose method is more than "one parameter, reg, of `SHARES`".
+OTHERWISE = {
+    "RidgeLDA": {"parameter": "reg", "values": REGS},
+    "BilinearSVC": None,  # needs samples of unit size
+}
+
+
+def _register_library():
+    """TensorCRP, TensorCRPCV and every baseline, each at its best fair setting."""
+    add = partial(register_method, home=__name__)
+    add("TensorCRP", Method(fit_crp, "reg", REGS))
+    add("TensorCRPCV", Method(fit_crpcv, details="rank, reg, size by CV"))
+    for each in baselines.BASELINES:
+        how = OTHERWISE.get(each.name, _usual(each.cls()))
+        if how is not None:
+            add(each.name, _seeded(each.cls), **how)
+    add("BilinearSVC", Method(fit_bilinear, "C", COSTS, details="rank 2"))
+    add("raw", Method(_fit_raw, details="no features, all entries"))
+
+
+def library_methods():
+    """The methods of this package that ``tensorcrp compare`` runs."""
+    found = compared_methods().items()
+    return {name: each for name, each in found if each.home == __name__}
+
+
+def _usual(estimator):
+    """A ridge in shares of an eigenvalue where there is one, else the defaults."""
+    has_ridge = "reg" in estimator.get_params()
+    return {"parameter": "reg", "values": SHARES} if has_ridge else {}
+
+
+def _seeded(cls):
+    """The class, with a fixed seed where it draws random numbers."""
+    random = "random_state" in cls().get_params()
+    return partial(cls, random_state=0) if random else cls
+
+
+def fit_crp(X, y, settings, n_features, folds, **params):
+    """All settings in one run of the solver, in lanes."""
+    rank = params.pop("rank", 2)
+    with bounded_threads(X.nbytes, SMALL_PASSES):
+        scatter = ClassScatter.from_samples(X, y)
+        h = n_features or count_components(None, len(scatter.classes), X.shape[1:])
+        return fit_path(scatter, Spec(h, ranks=(rank,), regs=settings, **params))
+
+
+def fit_crpcv(X, y, settings, n_features, folds):
+    return [TensorCRPCV(cv=folds).fit(X, y)]
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """A classifier of samples in units of their root mean square norm."""
+
+    model: object
+    unit: float
+
+    def predict(self, X):
+        return self.model.predict(X / self.unit)
+
+
+def fit_bilinear(X, y, settings, n_features, folds):
+    unit = np.sqrt(np.vdot(X, X) / len(X))
+    unit = unit if unit > 0 else 1.0
+    fitted = [baselines.BilinearSVC(C=C).fit(X / unit, y) for C in settings]
+    return [_Scaled(model, unit) for model in fitted]
+
+
+class _Raw:
+    """Entries of a sample as its features."""
+
+    def transform(self, X):
+        return X.reshape(len(X), -1)
+
+
+def _fit_raw(X, y, settings, n_features, folds):
+    return [_Raw()]
+
+
+_register_library()

@@ -1,0 +1,73 @@
+"""What the commands of this package share: options, and what is left of them.
+
+In: an argparse parser, or parsed arguments. Out: options, or a sentence.
+"""
+
+import argparse
+import os
+import sys
+
+
+def add_common(parser):
+    """Options of every command that runs a plan."""
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the splits"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=whole_number(1),
+        default=cores(),
+        metavar="N",
+        help="processes (default: one per core)",
+    )
+
+
+def cores():
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def whole_number(least):
+    """Type of an option: an integer of at least `least`."""
+
+    def number(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"needs a whole number of at least {least}, got {text!r}"
+            )
+        return int(text)
+
+    return number
+
+
+def training_size(text):
+    """Type of an option: samples per class (3), or a share of all (0.8, 80%)."""
+    if text.isdecimal() and int(text) >= 3:
+        return int(text)
+    try:
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            "needs a number of training samples per class of at least 3, or a share "
+            f"between 0 and 1 such as 0.8 or 80%, got {text!r}"
+        )
+    return share
+
+
+def say(sentence):
+    """Print beside the results, on stderr."""
+    print(sentence, file=sys.stderr)
+
+
+def kept_runs(args):
+    """What is left of a command that ended early."""
+    if args.out is None:
+        return "nothing was kept. With --out DIR, finished runs are, and can be resumed"
+    return (
+        f"finished runs are in {os.path.join(args.out, 'rows.jsonl')}: the same "
+        "command resumes there"
+    )

@@ -1,0 +1,89 @@
+"""The methods of the paper's tables under its protocol, registered by their names.
+
+They are classes of this package with the paper's seven values of lambda and its number
+of features h. In and out are those of `tensorcrp.experiments.registry.Method`.
+"""
+
+from dataclasses import replace
+from functools import partial
+from math import ceil
+
+import numpy as np
+
+from tensorcrp import baselines
+from tensorcrp.experiments.methods import COSTS, SHARES, fit_bilinear, fit_crp
+from tensorcrp.experiments.registry import Method, register_method
+
+LAMBDAS = tuple(10.0**e for e in range(-6, 7, 2))
+
+
+def paper_methods():
+    """The eight methods of the paper's tables."""
+    return {
+        "LDA": Method(_fit_lda, "reg", LAMBDAS),
+        "2DPCA": Method(_fit_2dpca),
+        "2DLDA": _square(baselines.TwoDLDA, LAMBDAS),
+        "S2DLDA": _square(baselines.SelectiveLDA, LAMBDAS),
+        "P2DLDA": _square(baselines.ParallelLDA, LAMBDAS),
+        # Beyond its unit, the ridge leaves nothing of the graph.
+        "T-LPP": _square(baselines.TensorLPP, SHARES),
+        "B-SVM": Method(fit_bilinear, "C", COSTS, details="rank 2"),
+        "CRP": _paper_crp("rank 2"),
+    }
+
+
+def rank_methods():
+    """CRP with other ranks than two, under the paper's protocol."""
+    return {
+        f"CRP k={k}": _paper_crp(f"rank {k}", rank=k, tuned=False) for k in (1, 3, 4, 5)
+    }
+
+
+def start_methods():
+    """Algorithm 1 from the starts of the paper's initialisation table."""
+    starts = {f"{d:g}": partial(_diagonal, d) for d in (0.5, 1.0, 2.0)}
+    starts["random"] = "random"
+    once = {"max_iter": 10, "tol": 0.01, "random_state": 0}
+    return {
+        f"CRP start {name}": _paper_crp(
+            f"rank 2, start {name}, up to 10 sweeps", init=init, tuned=False, **once
+        )
+        for name, init in starts.items()
+    }
+
+
+def _diagonal(value, shape, rank, rng):
+    """The paper's start: V with one number on its diagonal; U is updated first."""
+    return [value * np.eye(size, rank) for size in shape]
+
+
+def _paper_crp(details, tuned=True, **params):
+    fit = partial(fit_crp, reg_scale="absolute", **params)
+    return Method(fit, "lambda", LAMBDAS, tuned, details)
+
+
+def _square(cls, values):
+    """Methods with a factor per mode: the same number of columns in each."""
+
+    def fit(X, y, settings, n_features, folds):
+        size = ceil(round(n_features ** (1 / (X.ndim - 1)), 9))
+        return [cls(sizes=size, reg=value).fit(X, y) for value in settings]
+
+    return Method(fit, "reg", values)
+
+
+def _fit_lda(X, y, settings, n_features, folds):
+    how = {"reg_scale": "absolute", "between": "samples"}
+    return [baselines.RidgeLDA(reg=value, **how).fit(X, y) for value in settings]
+
+
+def _fit_2dpca(X, y, settings, n_features, folds):
+    """As many columns as come nearest to h features."""
+    others, last = X[0].size // X.shape[-1], X.shape[-1]
+    columns = min(max(1, round(n_features / others)), last)
+    return [baselines.TwoDPCA(columns).fit(X, y)]
+
+
+for group in (paper_methods, rank_methods, start_methods):
+    for name, how in group().items():
+        register_method(name, replace(how, compared=False), home=__name__)

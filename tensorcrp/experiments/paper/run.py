@@ -1,0 +1,128 @@
+"""``tensorcrp reproduce``: the paper's experiments beside its published numbers.
+
+In: names of experiments, data sets found as `tensorcrp.datasets.fetch_dataset` finds
+them. Out: rows in a folder (a second call goes on where the first was stopped), tables,
+figures, a report, and with ``--page`` the page of the documentation.
+"""
+
+from pathlib import Path
+from time import perf_counter
+
+from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
+from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.errors import check_names
+from tensorcrp.experiments.figures import climbing, over_ranks
+from tensorcrp.experiments.options import add_common, kept_runs, say
+from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.paper import paper_tables
+from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.paper.page import page
+from tensorcrp.experiments.paper.plans import EXPERIMENTS, FIGURE_SETS, plan
+from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.runs import row_defect
+from tensorcrp.experiments.store import Store, check_file, write_whole
+from tensorcrp.experiments.summaries import Rows
+
+ANALYSIS, RESULTS = "analysis.md", "reproduction.jsonl"
+
+
+def add_command(commands):
+    """Add the command to the parser of ``tensorcrp``."""
+    parser = commands.add_parser(
+        "reproduce",
+        description="Run the paper's experiments; without names, all of them. Finished "
+        "runs are kept in the folder and never computed again.",
+    )
+    names = ", ".join(EXPERIMENTS)
+    parser.add_argument("experiment", nargs="*", metavar="EXPERIMENT", help=names)
+    parser.add_argument(
+        "--only", nargs="+", metavar="DATA", help="only these data sets"
+    )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help=f"folder of NAME.npz files (sets {VARIABLE})"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", default="reproduction", help="folder of the results"
+    )
+    parser.add_argument(
+        "--page", metavar="FILE", help="write the page, and its rows in results/ there"
+    )
+    add_common(parser)
+    parser.set_defaults(run=run, error=parser.error, kept=kept_runs)
+
+
+def run(args):
+    """Run the command; returns the exit code."""
+    with data_folder(args.data):
+        return _run(args)
+
+
+def _run(args):
+    start = perf_counter()
+    experiments = args.experiment or list(EXPERIMENTS)
+    check_names("experiment", experiments, list(EXPERIMENTS))
+    sets = {name for each in experiments for name in EXPERIMENTS[each][0]}
+    check_names("data set of these experiments", args.only or [], sorted(sets))
+    check_data([])
+    folder = check_output(args.out)
+    if args.page is not None:
+        check_page(args.page)
+    runs = plan(experiments, args.only, args.seed)
+    rows = Rows(run_all(runs, Store(folder / "rows.jsonl", say, row_defect), args.jobs))
+    if args.page is not None:
+        write_page(args.page, rows.all)
+    _show(experiments, rows, folder)
+    print(f"{len(runs)} runs; this took {perf_counter() - start:.0f} s")
+    return 0
+
+
+def _show(experiments, rows, folder):
+    """Write everything that is made of rows, then print the tables."""
+    tables = [t for name in experiments for t in paper_tables.TABLES[name](rows)]
+    figures = figures_of(experiments, rows)
+    write_all(folder, "tensorcrp reproduce", tables, rows, figures)
+    for table in tables:
+        print(table.text())
+    for line in rows.skipped_lines():
+        print(f"skipped: {line}")
+    worst, fits = paper_tables.worst_step(rows)
+    if fits:
+        print(f"worst relative step of the objective in {fits} runs: {worst:.1e}")
+    print(f"rows, tables, figures and report.html are in {folder}")
+
+
+def figures_of(experiments, rows):
+    """Names and drawings of the paper's two figures."""
+    figures = {}
+    if "convergence" in experiments:
+        for start, slug in STARTS.items():
+            figures[f"convergence_{slug}"] = lambda s=start: climbing(rows, s)
+    if "rank" in experiments:
+        sets = [d for d in FIGURE_SETS if rows.cell(d, 3, "CRP k=1")]
+        for classifier in CLASSIFIERS:
+            figures[f"rank_{classifier}"] = lambda j=classifier: over_ranks(
+                rows, sets, paper_tables.RANKS, j
+            )
+    return figures
+
+
+def check_page(path):
+    """Reject a path that the page and the rows beside it cannot be written to."""
+    check_file(path, "--page")
+    check_file(Path(path).parent / "results" / RESULTS, "--page")
+
+
+def write_page(path, rows):
+    """The page, and beside it ``results/`` with the rows behind it."""
+    path = Path(path)
+    results = path.parent / "results"
+    write_whole(results / RESULTS, compact(rows))
+    write_whole(path, page_from(results))
+
+
+def page_from(results):
+    """The page that the rows in a folder of results give."""
+    rows = Rows(expand((results / RESULTS).read_text()))
+    analysis = results / ANALYSIS
+    return page(rows, analysis.read_text() if analysis.exists() else "")

@@ -1,0 +1,95 @@
+"""What rows say: scores under every selection, for any cell of a table.
+
+In: rows as `runs.execute` makes them. Out: `Score` and lists of them. Pure functions;
+the selections are those of `tensorcrp.base.results`.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+from tensorcrp.base.results import selected, size_order, size_words
+from tensorcrp.experiments.tables import Score, printable
+
+
+class Rows:
+    """Rows in order, found by data set, training size and method."""
+
+    def __init__(self, rows):
+        self.all = list(rows)
+        self._cells = defaultdict(list)
+        for row in sorted(self.all, key=lambda row: row["split"]):
+            if "classifiers" in row:
+                self._cells[row["data"], row["train"], row["method"]].append(row)
+
+    def cell(self, data, train, method):
+        """Rows of all splits; none if the cell was not run or was skipped."""
+        return self._cells.get((data, train, method), [])
+
+    def score(self, data, train, method, classifier, selection):
+        """Mean and deviation over the splits in %, or None."""
+        rows = self.cell(data, train, method)
+        return score(rows, classifier, selection) if rows else None
+
+    def sizes(self, data):
+        """Training sizes with results, numbers per class first."""
+        found = {train for name, train, _ in self._cells if name == data}
+        return sorted(found, key=size_order)
+
+    def data(self):
+        """Data sets with results, in the order of the rows."""
+        return list(
+            dict.fromkeys(row["data"] for row in self.all if "classifiers" in row)
+        )
+
+    def methods(self):
+        """Methods with results, in the order of the rows."""
+        return list(
+            dict.fromkeys(row["method"] for row in self.all if "classifiers" in row)
+        )
+
+    def skipped(self):
+        """(data, training size, method or "all methods", reason) without repetition."""
+        reasons = defaultdict(set)
+        for row in self.all:
+            if "skipped" in row:
+                place = row["data"], row["train"], row["skipped"]
+                reasons[place].add(row["method"])
+        lines = []
+        for (data, train, reason), methods in reasons.items():
+            ran = any(self.cell(data, train, row["method"]) for row in self.all)
+            names = ", ".join(sorted(methods)) if ran else "all methods"
+            lines.append((data, train, names, reason))
+        return lines
+
+    def skipped_lines(self):
+        """The same in words."""
+        return [
+            printable(f"{data}, {size_words(train)}, {names}: {reason}")
+            for data, train, names, reason in self.skipped()
+        ]
+
+
+def score(rows, classifier, selection):
+    """Mean and deviation over splits in %, or None where nothing was chosen."""
+    values = selected(rows, classifier, selection)
+    if values is None:
+        return None
+    std = float(values.std(ddof=1)) if len(values) > 1 else None
+    return Score(float(values.mean()), std)
+
+
+def mean_over(rows, cells, method, classifier, selection):
+    """Mean of a method's means over several (data, train); None if one is missing."""
+    scores = [rows.score(*cell, method, classifier, selection) for cell in cells]
+    if not scores or any(each is None for each in scores):
+        return None
+    return Score(float(np.mean([each.mean for each in scores])))
+
+
+def seconds_of(rows):
+    """Median seconds of fit (choice of settings included) and of transform."""
+    fit = [row["fit_seconds"] + row.get("tune_seconds", 0.0) for row in rows]
+    return float(np.median(fit)), float(
+        np.median([row["transform_seconds"] for row in rows])
+    )

@@ -1,0 +1,171 @@
+"""One table, five forms: text, Markdown, CSV, LaTeX, HTML.
+
+In: cells as strings or `Score`; out: a string. Nothing here knows what is in the cells.
+"""
+
+import csv
+import html
+import io
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+
+class Score(NamedTuple):
+    """Mean and standard deviation of accuracies in %."""
+
+    mean: float
+    std: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a line above each column, rows of cells, the best cells, a note.
+
+    Attributes
+    ----------
+    best : set of (int, int)
+        Row and column of cells to mark.
+    """
+
+    title: str
+    header: list
+    body: list
+    note: str = ""
+    best: set = field(default_factory=set)
+
+    def _lines(self, plus, mark, quote):
+        """Header and cells as strings: `quote` for words, `mark` for the best."""
+        lines = [[quote(printable(name)) for name in self.header]]
+        for i, line in enumerate(self.body):
+            texts = [_text(cell, plus, quote) for cell in line]
+            lines.append(
+                [mark(t) if (i, j) in self.best else t for j, t in enumerate(texts)]
+            )
+        return lines
+
+    def text(self):
+        """Columns for a terminal; the best is followed by a star."""
+        lines = self._lines(" +- ", lambda cell: cell + "*", str)
+        widths = [max(len(line[j]) for line in lines) for j in range(len(self.header))]
+        ruled = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+        parts = [printable(self.title), "", ruled[0], rule, *ruled[1:]]
+        return "\n".join([*parts, *(["", self.note] if self.note else [])]) + "\n"
+
+    def markdown(self):
+        """GitHub's tables; the best is bold."""
+        lines = self._lines(" ± ", lambda cell: f"**{cell}**", _in_markdown)
+        lines.insert(1, ["---"] * len(self.header))
+        table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        note = f"\n\n{self.note}" if self.note else ""
+        return f"**{printable(self.title)}**\n\n{table}{note}\n"
+
+    def csv(self):
+        """Means and deviations in columns of their own; nothing is marked."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        wide = [
+            any(isinstance(line[j], Score) for line in self.body)
+            for j in range(len(self.header))
+        ]
+        pairs = zip(self.header, wide, strict=True)
+        names = [[name, f"{name} std"] if w else [name] for name, w in pairs]
+        writer.writerow(map(printable, chain.from_iterable(names)))
+        for line in self.body:
+            cells = [_values(c, w) for c, w in zip(line, wide, strict=True)]
+            writer.writerow(chain.from_iterable(cells))
+        return out.getvalue()
+
+    def latex(self):
+        """A table environment; the best is bold."""
+        lines = self._lines(r" $\pm$ ", lambda cell: rf"\textbf{{{cell}}}", _in_latex)
+        ruled = [" & ".join(line) + r" \\" for line in lines]
+        columns = "l" * len(self.header)
+        return "\n".join(
+            [
+                r"\begin{table}",
+                rf"\caption{{{_in_latex(printable(self.title))}}}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\hline",
+                ruled[0],
+                r"\hline",
+                *ruled[1:],
+                r"\hline",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+    def html(self):
+        """A table element; the best is bold."""
+        lines = self._lines(" ± ", lambda cell: f"<b>{cell}</b>", html.escape)
+        head = "".join(f"<th>{name}</th>" for name in lines[0])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>"
+            for line in lines[1:]
+        )
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return (
+            f"<h3>{html.escape(printable(self.title))}</h3><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{note}\n"
+        )
+
+
+def best_in_lines(lines, columns=None):
+    """Positions of the largest mean of each line (several if they are equal)."""
+    best = set()
+    for i, line in enumerate(lines):
+        scores = {
+            j: round(cell.mean, 1)
+            for j, cell in enumerate(line)
+            if isinstance(cell, Score) and (columns is None or j in columns)
+        }
+        top = max(scores.values(), default=None)
+        best |= {(i, j) for j, mean in scores.items() if mean == top}
+    return best
+
+
+def best_in_columns(lines, columns):
+    """Positions of the largest mean of each of these columns."""
+    turned = [[line[j] for line in lines] for j in columns]
+    return {(i, columns[j]) for j, i in best_in_lines(turned)}
+
+
+def printable(text):
+    """Escape line breaks, control characters and bytes that are no UTF-8.
+
+    All of them can be in the name of a file; none can be in a line of a table.
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _text(cell, plus, quote):
+    if not isinstance(cell, Score):
+        return quote(printable(str(cell)))
+    mean = f"{cell.mean:.1f}"
+    return mean if cell.std is None else f"{mean}{plus}{cell.std:.1f}"
+
+
+def _values(cell, wide):
+    if isinstance(cell, Score):
+        std = "" if cell.std is None else f"{cell.std:.4f}"
+        return [f"{cell.mean:.4f}", std]
+    text = printable(str(cell))
+    return [text, ""] if wide else [text]
+
+
+def _in_markdown(text):
+    return text.replace("|", r"\|")
+
+
+LATEX = {sign: "\\" + sign for sign in "_%&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+}
+
+
+def _in_latex(text):
+    return text.translate(str.maketrans(LATEX))

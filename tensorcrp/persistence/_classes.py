@@ -1,0 +1,85 @@
+"""Which classes a model file may name, and what a fitted one of them holds.
+
+The only tables of classes. `MODELS` has the rules of the fitted attributes of every
+estimator (`_shapes` explains them); those of a baseline are in its entry in
+`tensorcrp.baselines.BASELINES`. What the package sets on every estimator, as
+``sample_shape_``, needs no rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn import model_selection
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from tensorcrp.baselines import BASELINES
+from tensorcrp.baselines.catalogue import (
+    ASCENT,
+    HISTORIES,
+    LABELLED,
+    PROJECTIONS,
+    RIDGE,
+)
+from tensorcrp.crp import TensorCRP
+from tensorcrp.model_selection import TensorCRPCV
+from tensorcrp.scatter import ClassScatter
+
+_SEARCH = {
+    "best_estimator_": "crp h",
+    "best_params_": "dict",
+    "best_score_": "number",
+    "best_index_": "integer",
+    "cv_results_": "dict",
+    "n_splits_": "integer",
+    "estimator_": "classifier h",
+}
+
+# Estimators of the package: the rules of their fitted attributes.
+MODELS = {
+    TensorCRP: PROJECTIONS | ASCENT | HISTORIES | RIDGE | {"root_error_": "number"},
+    TensorCRPCV: _SEARCH | PROJECTIONS | ASCENT,
+    **{each.cls: each.saved for each in BASELINES},
+}
+# Attributes that are those of a nested model; a file holds them there and only there.
+NESTED = {TensorCRPCV: ("best_estimator_", set(PROJECTIONS | ASCENT))}
+# What files of earlier minor versions do not have, and what it was then.
+LATER = {"root_error_": 0.0}
+
+_GAUSSIAN = dict.fromkeys(["theta_", "var_"], "array c n")
+_GAUSSIAN |= dict.fromkeys(["class_prior_", "class_count_"], "array c")
+_LINEAR = {"coef_": "array r n", "intercept_": "intercept r"}
+
+# Classifiers whose fitted state is arrays and numbers that only NumPy reads: the rules
+# of what `predict` works with. Nearest neighbours are their samples, fitted again.
+CLASSIFIER_RULES = {
+    KNeighborsClassifier: {"X": "numbers s n", "y": "labels s"},
+    GaussianNB: LABELLED | _GAUSSIAN,
+    LinearDiscriminantAnalysis: LABELLED | _LINEAR,
+    LinearSVC: LABELLED | _LINEAR,
+    LogisticRegression: LABELLED | _LINEAR,
+}
+
+_SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
+StratifiedShuffleSplit GroupShuffleSplit LeaveOneOut LeaveOneGroupOut""".split()
+
+
+def by_name(classes):
+    """Classes by the names that stand in files."""
+    return {cls.__name__: cls for cls in classes}
+
+
+# Other names of a class may be in files: they were classes of their own.
+CLASSES = by_name(MODELS) | {
+    alias: each.cls for each in BASELINES for alias in each.aliases
+}
+CLASSIFIERS: dict[str, Any] = by_name(CLASSIFIER_RULES)
+SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
+# What skops.io does not know by itself.
+SKOPS_TYPES: tuple[str, ...] = tuple(
+    f"{cls.__module__}.{cls.__qualname__}" for cls in (*MODELS, ClassScatter)
+)

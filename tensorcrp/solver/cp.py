@@ -1,0 +1,267 @@
+"""CP tensors: their Khatri-Rao products, dense forms, norms and standard form.
+
+In: factors ``(..., l_m, k)``, one array per mode, or dense tensors
+``(h, l_1, ..., l_N)``.
+Out: the other of the two, or coordinates in which the norm of a CP tensor is that of
+one of its factors. This module alone talks to tensorly.
+"""
+
+from math import prod
+
+import numpy as np
+from tensorly.cp_tensor import CPTensor
+from tensorly.tenalg import khatri_rao, multi_mode_dot
+
+from tensorcrp.solver.linalg import top_eigenvector
+
+# Singular values below this share of the largest are null: dividing by them would turn
+# rounding (1e-16) into more than 1e-8.
+NULL = 1e-8
+
+
+def working_dtype(X):
+    """float32 for float32 of any byte order, float64 for everything else."""
+    single = X.dtype.kind == "f" and X.dtype.itemsize == 4
+    return np.float32 if single else np.float64
+
+
+def split_modes(shape):
+    """Number of left modes: the split of `shape` with the smallest L + R."""
+    sums = [prod(shape[:s]) + prod(shape[s:]) for s in range(len(shape))]
+    return int(np.argmin(sums))
+
+
+def khatri_rao_of(some, factors):
+    """Khatri-Rao product of `some` of the factors; a row of ones for none."""
+    if not some:
+        return np.ones((1, factors[0].shape[1]))
+    return khatri_rao(some) if len(some) > 1 else some[0]
+
+
+def whitening(factors, mode):
+    """Coordinates in which the ridge of a block is the plain norm.
+
+    Parameters
+    ----------
+    factors : list of ndarray of shape (..., l_m, k)
+    mode : int
+
+    Returns
+    -------
+    T : ndarray of shape (..., k, k)
+        ``K T`` has orthonormal columns, K the Khatri-Rao product of all factors but
+        one: ``||W||_F = ||u||`` for ``U = u T^T``. Columns of null directions are zero;
+        the last column never is.
+    back : ndarray of shape (..., k, k)
+        ``u = U back`` for the U that is there.
+
+    At order 2, K is V of the paper's ``D^v = (V^T V) kron I``. The Gram matrix itself
+    would square the condition of columns that nearly cancel.
+    """
+    root = _khatri_rao_root(factors, mode)
+    if root.shape[-1] == 1:
+        E, s = np.ones_like(root), root
+    else:
+        _, s, Et = np.linalg.svd(root, full_matrices=False)
+        E, s = Et[..., ::-1, :].swapaxes(-1, -2), s[..., None, ::-1]
+    keep = s > NULL * np.maximum(s[..., -1:], 1e-100)  # columns that underflow are null
+    s = np.where(keep, s, 1.0)
+    return np.where(keep, E / s, 0.0), np.where(keep, E * s, 0.0)
+
+
+def _khatri_rao_root(factors, mode):
+    """R (..., at least k, k) with ``R^T R = K^T K``, K as in `whitening`."""
+    root, *rest = factors[:mode] + factors[mode + 1 :] or [_ones(factors)]
+    if root.shape[-1] == 1:  # of one column only the norm counts
+        norms = [np.linalg.norm(each, axis=-2, keepdims=True) for each in (root, *rest)]
+        return np.prod(norms, axis=0)
+    for factor in rest:
+        # Triangles have the Gram matrices of the factors, in k rows for l_m.
+        pair = [np.linalg.qr(each, mode="r") for each in (root, factor)]
+        root = _stacked_khatri_rao(pair, factors)
+    *lead, rows, k = root.shape
+    if rows >= k:
+        return root
+    return np.concatenate([root, np.zeros((*lead, k - rows, k))], axis=-2)
+
+
+def unit_columns(factor):
+    """Columns scaled to norm one, null columns left as they are: (..., l_m, k)."""
+    norms = np.linalg.norm(factor, axis=-2, keepdims=True)
+    return factor / np.where(norms > 0, norms, 1.0)
+
+
+def cp_dense(factors):
+    """Dense tensors (h, l_1, ..., l_N) of factors (h, l_m, k), one per mode."""
+    shape = tuple(factor.shape[1] for factor in factors)
+    split = split_modes(shape)
+    left = _stacked_khatri_rao(factors[:split], factors)
+    right = _stacked_khatri_rao(factors[split:], factors)
+    return (left @ right.transpose(0, 2, 1)).reshape(len(left), *shape)
+
+
+def cp_sum(factors):
+    """Sums (A, l_1, ..., l_N) over p of CP tensors with factors (A, p, l_m, k)."""
+    flat = [f.transpose(0, 2, 1, 3).reshape(len(f), f.shape[2], -1) for f in factors]
+    return cp_dense(flat)
+
+
+def _stacked_khatri_rao(some, factors):
+    product = _ones(factors)
+    for factor in some:
+        product = product[..., :, None, :] * factor[..., None, :, :]
+        *lead, rows, size, rank = product.shape
+        product = product.reshape(*lead, rows * size, rank)
+    return product
+
+
+def _ones(factors):
+    return np.ones_like(factors[0][..., :1, :])
+
+
+def cp_from_dense(dense):
+    """Exact CP factors of any tensors (h, l_1, ..., l_N), of rank P / max(l_m).
+
+    The columns of the longest mode are its fibres; the other factors select them.
+    """
+    h, shape = len(dense), dense.shape[1:]
+    longest = int(np.argmax(shape))
+    others = [m for m in range(len(shape)) if m != longest]
+    fibres = np.moveaxis(dense, longest + 1, 1).reshape(h, shape[longest], -1)
+    index = np.indices([shape[m] for m in others]).reshape(-1, fibres.shape[2])
+    factors = [fibres] * len(shape)
+    for m, which in zip(others, index, strict=True):
+        select = np.zeros((shape[m], fibres.shape[2]))
+        select[which, np.arange(fibres.shape[2])] = 1.0
+        factors[m] = np.tile(select, (h, 1, 1))
+    return factors
+
+
+def cp_truncate(tensors, rank):
+    """Factors (B, l_m, k) near the given tensors (B, l_1, ..., l_N).
+
+    Rank-one terms are subtracted one after the other. At order 2 these are the leading
+    singular vectors and the approximation is the best; above, it is a good start.
+    """
+    rest, terms = tensors, []
+    for _ in range(rank):
+        terms.append(_leading_term(rest))
+        rest = rest - cp_dense(terms[-1])
+    return [np.concatenate(columns, axis=2) for columns in zip(*terms, strict=True)]
+
+
+def _leading_term(tensors):
+    """Factors (B, l_m, 1) of a rank-one tensor, by singular vectors mode by mode.
+
+    The first factor has the weight for which nothing more of the term is left.
+    """
+    B, *shape = tensors.shape
+    vectors, part = [], tensors
+    for size in shape[:-1]:
+        pairs = [_leading_pair(matrix) for matrix in part.reshape(B, size, -1)]
+        u, part = (np.stack(each) for each in zip(*pairs, strict=True))
+        vectors.append(u)
+    factors = [vector[:, :, None] for vector in [*vectors, part]]
+    factors[-1] = np.where(factors[-1].any(axis=1, keepdims=True), factors[-1], 1.0)
+    factors[-1] = unit_columns(factors[-1])
+    weight = (tensors * cp_dense(factors)).reshape(B, 1, -1).sum(axis=2, keepdims=True)
+    # A null column would stay null in block ascent: keep its direction.
+    weight[weight == 0] = 1e-100
+    return [factors[0] * weight, *factors[1:]]
+
+
+def _leading_pair(matrix):
+    """Leading left and right singular vector of a matrix (a, b), from its Gram matrix.
+
+    Any unit vectors of a null matrix.
+    """
+    if matrix.shape[0] > matrix.shape[1]:
+        return _leading_pair(matrix.T)[::-1]
+    u = top_eigenvector(matrix @ matrix.T)
+    v = u @ matrix
+    size = np.linalg.norm(v)
+    return u, v / size if size > 0 else np.eye(1, len(v))[0]
+
+
+def cp_normalize(factors):
+    """The same CP tensors in one standard form, with norm one and a fixed sign.
+
+    The entry of largest magnitude of each tensor is positive. Columns are ordered by
+    weight and share it equally between the modes; at order 2 they are singular vectors.
+
+    Returns
+    -------
+    factors : list of ndarray (h, l_m, k)
+    dense : ndarray of shape (h, l_1, ..., l_N)
+    """
+    if len(factors) == 2:
+        factors = _singular_columns(*factors)
+    units = [unit_columns(factor) for factor in factors]
+    weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
+    order = np.argsort(-weights, axis=1, kind="stable")
+    weights = np.take_along_axis(weights, order, axis=1)
+    units = [np.take_along_axis(unit, order[:, None, :], axis=2) for unit in units]
+    for m in range(1, len(units)):  # signs of the columns go into the first mode
+        signs = sign_of_largest(units[m], axis=1)
+        units[m], units[0] = units[m] * signs, units[0] * signs
+    dense = cp_dense([units[0] * weights[:, None], *units[1:]]).reshape(len(order), -1)
+    norms = np.linalg.norm(dense, axis=1, keepdims=True)
+    signs = sign_of_largest(dense, axis=1)
+    share = (weights / norms)[:, None] ** (1.0 / len(units))
+    units = [unit * share for unit in units]
+    units[0] = units[0] * signs[:, :, None]
+    return units, (dense * signs / norms).reshape(cp_shape(units))
+
+
+def cp_shape(factors):
+    """Shape (h, l_1, ..., l_N) of the tensors with these factors."""
+    return (len(factors[0]), *(factor.shape[1] for factor in factors))
+
+
+def _singular_columns(left, right):
+    """Rotate U, V of (h, l, k) so that U V^T shows its singular vectors."""
+    q_left, r_left = np.linalg.qr(left)
+    q_right, r_right = np.linalg.qr(right)
+    u, s, vt = np.linalg.svd(r_left @ r_right.transpose(0, 2, 1))
+    u, v = q_left @ u, q_right @ vt.transpose(0, 2, 1)
+    have = s.shape[1]
+    U, V = np.zeros_like(left), np.zeros_like(right)
+    U[:, :, :have] = u[:, :, :have] * s[:, None, :]
+    V[:, :, :have] = v[:, :, :have]
+    return U, V
+
+
+def sign_of_largest(values, axis):
+    """Sign of the first entry within 1e-6 of the largest magnitude along `axis`."""
+    magnitude = np.abs(values)
+    near = magnitude >= (1 - 1e-6) * magnitude.max(axis=axis, keepdims=True)
+    first = np.expand_dims(np.argmax(near, axis=axis), axis)
+    return np.where(np.take_along_axis(values, first, axis=axis) < 0, -1.0, 1.0)
+
+
+def cp_tensor(factors):
+    """A tensorly ``CPTensor`` with weights one of factors (l_m, k)."""
+    return CPTensor((np.ones(factors[0].shape[1]), list(factors)))
+
+
+def mode_products(tensors, matrices):
+    """Mode products of tensors (n, l_1, ..., l_N) with a matrix (r_m, l_m) per mode.
+
+    None leaves its mode as it is. The mode that shrinks most goes first.
+    """
+    modes = [m for m, matrix in enumerate(matrices) if matrix is not None]
+    modes.sort(key=lambda m: matrices[m].shape[0] / matrices[m].shape[1])
+    if not modes:
+        return tensors
+    some = [matrices[m].astype(tensors.dtype, copy=False) for m in modes]
+    return multi_mode_dot(tensors, some, modes=[m + 1 for m in modes])
+
+
+def cp_gram(factors):
+    """Inner products (A, h, h) of CP tensors with factors (A, h, l_m, k)."""
+    A, h, _, k = factors[0].shape
+    cross = np.ones((A, h * k, h * k))
+    for factor in factors:
+        columns = factor.transpose(0, 1, 3, 2).reshape(A, h * k, -1)
+        cross *= columns @ columns.transpose(0, 2, 1)
+    return cross.reshape(A, h, k, h, k).sum(axis=(2, 4))

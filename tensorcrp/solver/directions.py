@@ -1,0 +1,237 @@
+"""Ridge-LDA directions of the deflated rows: the maximisers of J over all tensors.
+
+In: both kinds of rows and their scores under the projections found so far, and lambda.
+Out: unconstrained directions ``(A, P)``, one per sequence of projections.
+
+Cut to rank k they are the start ``"lda"`` of block ascent; at order 1, where every
+tensor has rank one, they are the answer itself.
+"""
+
+import numpy as np
+
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.linalg import (
+    EPS,
+    cholesky,
+    cholesky_solve,
+    positive_solve,
+    top_eigenvector,
+)
+
+# A start needs a fair picture of the scatter, not all of it: this many rows at most.
+START_ROWS = 1024
+
+
+def ridge_directions(problem, found, share=0.0):
+    """Ridge-LDA directions of the deflated data, one per sequence of projections.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Found
+    share : float, default=0.0
+        Least ridge, in mean squares of the within rows. Rounding is divided by the
+        ridge; a start may do with a larger one.
+
+    Where directions are the answer (`Problem.is_direct`) they come from all rows; as a
+    start, from some.
+    """
+    if problem.is_direct and len(problem.within.rows) >= problem.shape[0]:
+        rows = [each.rows for each in problem.rows]
+        return PrimalDirections(*rows, found.lambdas, share)
+    most = None if problem.is_direct else START_ROWS
+    kind = DualDirections if found.deflation.is_plain else FreshDirections
+    return kind(problem, found.lambdas, share, most)
+
+
+class PrimalDirections:
+    """From ``S = A^T A + lambda I`` of the within rows A, (P, P): P or more vectors.
+
+    Among the vectors at right angles to the rows of W, the earlier projections,
+    ``S^{-1} - S^{-1} W^T (W S^{-1} W^T)^{-1} W S^{-1}`` takes the place of ``S^{-1}``.
+    (Above order 1 projections are not orthogonal, and this is not the deflation.)
+    """
+
+    def __init__(self, between, within, lambdas, share):
+        A, self.between = within.flat.astype(float, copy=False), between.flat
+        gram = A.T @ A
+        # A ridge below rounding cannot be factored.
+        least = max(len(gram) * EPS, share / len(A)) * np.trace(gram)
+        ridges = np.maximum(lambdas, least)
+        self.factors = [cholesky(gram.copy(), lam) for lam in ridges]
+        self.solved = [cholesky_solve(each, self.between.T) for each in self.factors]
+        self.earlier = [np.empty((0, len(gram))) for _ in lambdas]
+        self.solved_earlier = [np.empty((0, len(gram))) for _ in lambdas]
+
+    def directions(self, found):
+        """Maximisers of J on data deflated by the projections in `found`: (A, P)."""
+        return np.stack([self._direction(a) for a in range(len(self.factors))])
+
+    def _direction(self, a):
+        V, W, Y = self.solved[a], self.earlier[a], self.solved_earlier[a]
+        if len(W):
+            V = V - Y.T @ positive_solve(W @ Y.T, W @ V)
+            if not np.isfinite(V).all():
+                return np.zeros(len(V))
+        return V @ top_eigenvector(self.between @ V)
+
+    def deflate(self, found):
+        """Follow the newest projections."""
+        for a, w in enumerate(found.newest()):
+            y = cholesky_solve(self.factors[a], w[:, None])
+            self.earlier[a] = np.vstack([self.earlier[a], w])
+            self.solved_earlier[a] = np.vstack([self.solved_earlier[a], y.T])
+
+
+class DualDirections:
+    """From ``M = lambda I + A A^T`` of the within rows A, (n, n).
+
+    M is factored once. A projection that gives the rows scores s leaves ``M - s s^T``,
+    so what is needed of the inverse follows by one rank-one term, and the data are read
+    once for a direction. With `most`, it is that of evenly spaced rows, which are a
+    share of the scatter, and of lambda.
+    """
+
+    def __init__(self, problem, lambdas, share, most):
+        self.problem, self.most = problem, most
+        between, within = problem.between.rows, problem.within.start(most)
+        part = len(within) / len(problem.within.rows)
+        metric, self.groups = problem.metric_of_lanes(len(lambdas)), []
+        for number in np.unique(metric):
+            lanes = np.flatnonzero(metric == number)
+            rows = problem.in_metric(number, between), problem.in_metric(number, within)
+            ridges = np.multiply(lambdas[lanes], part)
+            self.groups.append((lanes, Duals(*rows, ridges, share)))
+
+    def directions(self, found):
+        """Maximisers of J on data deflated by the projections in `found`.
+
+        Returns
+        -------
+        ndarray of shape (A, P), null where nothing is left to separate.
+        """
+        S, T = self._scores()
+        w = np.empty((len(found.lambdas), np.prod(self.problem.shape)))
+        shift = np.empty((len(w), found.count, 1))
+        for lanes, duals in self.groups:
+            top, dual, w[lanes] = duals.directions()
+            shift[lanes] = T[lanes] @ top[..., None] - S[lanes] @ dual[..., None]
+        # The rows are raw: subtract the share of the earlier projections.
+        return w - found.weighted_sum(shift) if found.count else w
+
+    def _scores(self):
+        """Scores so far of the within and between rows: (A, p, n) and (A, p, c)."""
+        problem = self.problem
+        return problem.within.start_scores(self.most), problem.between.so_far()
+
+    def deflate(self, found):
+        """Follow the newest projections."""
+        S, T = (scores[:, -1] for scores in self._scores())
+        for lanes, duals in self.groups:
+            duals.deflate(S[lanes], T[lanes])
+
+
+class Duals:
+    """The dual problems of all lanes of one metric, on the same rows.
+
+    Parameters
+    ----------
+    between, within : ArrayRows
+        c and n rows.
+    ridges : ndarray of shape (A,)
+    share : float
+        Least ridge, in mean squares of the within rows.
+    """
+
+    def __init__(self, between, within, ridges, share):
+        self.between, self.within = between, within
+        n, gram = len(within), within.gram(within)
+        # A ridge below rounding cannot be factored.
+        least = max(n * EPS, share / n) * np.trace(gram)
+        ridges, self.which = np.unique(np.maximum(ridges, least), return_inverse=True)
+        cross, inner = within.gram(between), between.gram(between)
+        copies = [gram.copy() for _ in ridges[1:]] + [gram]
+        pairs = zip(copies, ridges, strict=True)
+        self.factors = [cholesky(*pair) for pair in pairs]
+        solved = [cholesky_solve(factor, cross) for factor in self.factors]
+        self.each = [Dual(solved[i], inner - cross.T @ solved[i]) for i in self.which]
+
+    def directions(self):
+        """Weights (A, c) and (A, n) of both kinds of rows, and their sums (A, P)."""
+        both = [dual.weights() for dual in self.each]
+        top, dual = (np.stack(each) for each in zip(*both, strict=True))
+        return top, dual, self.between.combine(top) - self.within.combine(dual)
+
+    def deflate(self, S, T):
+        """Follow projections with scores S (A, n) and T (A, c)."""
+        for i, factor in enumerate(self.factors):
+            lanes = np.flatnonzero(self.which == i)  # of one lambda, several ranks
+            solved = cholesky_solve(factor, S[lanes].T).T
+            for a, solution in zip(lanes, solved, strict=True):
+                self.each[a].deflate(S[a], T[a], solution)
+
+
+class Dual:
+    """``F = M^{-1} C`` (n, c) and ``K = B - C^T F`` (c, c) for one lane.
+
+    C (n, c) and B (c, c) are the products of the deflated rows of the denominator with
+    those of the numerator, and of the latter with each other. The direction weights the
+    numerator's rows by the top eigenvector of K, the others by F times it.
+
+    A projection leaves ``M - s s^T``, ``C - s t^T`` and ``B - t t^T``. With
+    ``q = M^{-1} s / sqrt(1 - s^T M^{-1} s)`` the inverse grows by ``q q^T``, and with
+    ``e = (F^T s - t) / sqrt(1 - s^T M^{-1} s)`` F grows by ``q e^T``, K shrinks by
+    ``e e^T``. Of F the first and the rows q and e are kept.
+    """
+
+    def __init__(self, F, K):
+        self.F, self.K = F, K
+        self.Q, self.E = np.empty((0, len(F))), np.empty((0, len(K)))
+
+    def weights(self):
+        """Weights of the numerator's rows (c,) and of the others (n,)."""
+        if not np.isfinite(self.K).all():
+            return np.zeros(len(self.K)), np.zeros(len(self.F))
+        top = top_eigenvector(self.K)
+        return top, self.F @ top + (self.E @ top) @ self.Q
+
+    def deflate(self, s, t, solution):
+        """Follow a projection with scores s (n,) and t (c,).
+
+        The solution (n,) is that of the first M, ``M^{-1} s``.
+        """
+        along = self.Q @ s
+        solved = solution + along @ self.Q
+        left = 1.0 - s @ solved
+        root = np.sqrt(left) if left > 0 else np.nan  # rounding ate the ridge
+        q, e = solved / root, (s @ self.F + along @ self.E - t) / root
+        self.Q, self.E = np.vstack([self.Q, q]), np.vstack([self.E, e])
+        self.K = self.K - np.outer(e, e)
+
+
+class FreshDirections:
+    """For any deflation: rows are deflated as dense vectors, and nothing is kept."""
+
+    def __init__(self, problem, lambdas, share, most):
+        self.problem, self.share, self.most = problem, share, most
+        self.few = problem.between.rows, problem.within.start(most)
+        part = len(self.few[1]) / len(problem.within.rows)
+        self.ridges = np.multiply(lambdas, part)
+
+    def directions(self, found):
+        """Maximisers of J on data deflated by the projections in `found`: (A, P)."""
+        return np.stack([self._direction(found, a) for a in range(len(self.ridges))])
+
+    def _direction(self, found, a):
+        problem, V = self.problem, found.removed(a)
+        metric = problem.metric_of_lanes(len(self.ridges))[a]
+        scores = problem.between.so_far(), problem.within.start_scores(self.most)
+        vectors = [
+            problem.in_metric(metric, rows).flat - s[a].T @ V
+            for rows, s in zip(self.few, scores, strict=True)
+        ]
+        rows = map(ArrayRows.of, vectors)
+        return Duals(*rows, self.ridges[a : a + 1], self.share).directions()[2][0]
+
+    def deflate(self, found):
+        """Nothing to follow: `directions` looks at all projections."""

@@ -1,0 +1,263 @@
+"""BLAS and LAPACK, called in the form in which they are fastest, and only here.
+
+In: rows of many samples and few vectors, symmetric matrices, or the two scatters of a
+block. Out: products, triangular roots, one eigenvector, and the maximiser of a ratio of
+two quadratic forms.
+
+Arrays in C order are transposed before LAPACK sees them: that is its order of columns,
+and the transpose is no copy.
+"""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+from scipy.linalg.blas import dgemm, dsyrk, dtrsm
+from scipy.linalg.lapack import dposv, dpotrf, dpotrs, dsyevr, dtpqrt, dtrtrs
+
+EPS = np.finfo(float).eps
+LOST = 1e-10  # share of a ridge that the rounding of products may take
+
+# Up to this many vectors are multiplied one by one with samples that are in cache:
+# matrix-vector products run at the speed of memory, skinny matrix products do not.
+# What has fewer entries, M x T or one sample of a block, is not worth a call each.
+FEW, LARGE, LARGE_SAMPLE = 3, 2**12, 2**9
+# More go together, with null vectors up to a multiple of this: the inner loops have
+# this width, and what is left over takes them longer than zeros.
+WIDTH = 8
+CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
+
+
+# --- products of many samples with few vectors ------------------------------------
+# A plain matrix product would first copy the samples into an order of its own, which
+# takes longer than to multiply them with a few vectors.
+
+
+def contract(X, vectors):
+    """``sum_m X[l, m, t] V[k, m]``: an array (L, M, T), vectors (K, M) -> (K, L, T)."""
+    L, M, T = X.shape
+    if len(vectors) > FEW or M * T < LARGE:
+        padded = _padded(vectors)
+        out = np.empty((len(padded), L, T), X.dtype)
+        np.matmul(padded, X, out=out.transpose(1, 0, 2))
+        return out[: len(vectors)]
+    out = np.empty((len(vectors), L, T), X.dtype)
+    width = max(LARGE, CACHE // (M * X.itemsize))
+    height = max(1, CACHE // (M * T * X.itemsize))
+    for first, start in product(range(0, L, height), range(0, T, width)):
+        part = slice(first, first + height), slice(None), slice(start, start + width)
+        results = out.swapaxes(0, 1)[part][:, :, None]
+        np.matmul(vectors[:, None], X[part][:, None], out=results)
+    return out
+
+
+def weighted_sums(weights, entries):
+    """Sums over samples: weights (K, n), entries (P, n) of the samples -> (K, P)."""
+    if len(weights) <= FEW:
+        return np.stack([entries @ each for each in weights])
+    return (_padded(weights) @ entries.T)[: len(weights)]
+
+
+def subtract_product(Z, A, B):
+    """``Z -= A B`` in place, for Z (d, n) and B (p, n) in C order and A (d, p)."""
+    dgemm(-1.0, B.T, A.T, 1.0, Z.T, overwrite_c=1)
+
+
+def block_contraction(vectors, left, size):
+    """A function that multiplies blocks of samples with vectors.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (K, R) if `left`, else (K, L)
+        In C order, of the type of the samples.
+    left : bool
+        Which side is kept.
+    size : int
+        Number of entries of a sample.
+
+    Returns
+    -------
+    callable
+        (b, L, R) -> (b, at least K, L or R), of which the first K count.
+    """
+    if len(vectors) <= FEW and size >= LARGE_SAMPLE:
+        return partial(_one_by_one, vectors=vectors, left=left)
+    return partial(_together, vectors=_padded(vectors), left=left)
+
+
+def _one_by_one(block, vectors, left):
+    if left:
+        return (block[:, None] @ vectors[:, :, None])[..., 0]
+    return (vectors[:, None] @ block[:, None])[:, :, 0]
+
+
+def _together(block, vectors, left):
+    if not left:
+        return vectors @ block
+    b, K, rows = len(block), len(vectors), block.reshape(-1, block.shape[2])
+    if block.dtype == np.float32:  # there it is the other operand that has the width
+        return (rows @ vectors.T).reshape(b, -1, K).transpose(0, 2, 1)
+    return (vectors @ rows.T).reshape(K, b, -1).transpose(1, 0, 2)
+
+
+def _padded(vectors):
+    """Vectors (K, l) and, unless they are few, null ones up to a multiple of 8."""
+    K, size = vectors.shape
+    if K <= FEW:
+        return vectors
+    padded = np.zeros((-(-K // WIDTH) * WIDTH, size), vectors.dtype)
+    padded[:K] = vectors
+    return padded
+
+
+# --- roots and factors of symmetric matrices --------------------------------------
+
+
+def fold_rows(triangle, rows):
+    """Triangular root of ``R^T R + A^T A``, without forming either product.
+
+    Parameters
+    ----------
+    triangle : ndarray of shape (P, P), in Fortran order
+        R, upper triangular; overwritten.
+    rows : ndarray of shape (n, P)
+        A. It is folded in below the triangle (LAPACK's ``tpqrt``), whose zeros are
+        known: fewer operations than a QR decomposition of the stack, in larger steps.
+
+    Returns
+    -------
+    ndarray of shape (P, P), in Fortran order
+    """
+    triangle, _, _, info = dtpqrt(
+        0, min(32, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
+    )
+    if info:
+        raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")
+    return triangle
+
+
+def product_root(blocks):
+    """Triangular root of the sum of ``A^T A`` over blocks A (n, P), or None.
+
+    Half of the operations of folding rows in. Products round off what is small beside
+    the largest of them; None if so much that they cannot be factored, or if they
+    overflow or underflow.
+    """
+    gram = None
+    with np.errstate(over="ignore"):
+        for block in blocks:
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)
+    squares = np.diagonal(gram).copy()
+    null = squares == 0
+    if null.all() or not squares[~null].min() >= 1e-250 or not squares.sum() <= 1e250:
+        return None
+    gram[null, null] = 1.0  # entries that never vary: a row of their own
+    root, info = dpotrf(gram, overwrite_a=1)
+    root[null, null] = 0.0
+    return None if info else root
+
+
+def symmetric_gram(blocks):
+    """Sum of ``A^T A`` over blocks A (w, n), by half of the operations: (n, n)."""
+    gram = None
+    for block in blocks:
+        gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)
+    return np.triu(gram) + np.triu(gram, 1).T
+
+
+def cholesky(matrix, ridge):
+    """Factor of ``matrix + ridge I`` for `cholesky_solve`; the matrix is overwritten.
+
+    A ridge below rounding cannot be factored: the caller raises it.
+    """
+    np.einsum("ii->i", matrix)[:] += ridge
+    factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    if info:
+        raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
+    return factor
+
+
+def cholesky_solve(factor, right):
+    """Solution (n, c) for right sides (n, c)."""
+    return dpotrs(factor, right, lower=1)[0]
+
+
+def positive_solve(matrix, right):
+    """Solution of a positive system, NaN where rounding left none."""
+    _, solution, info = dposv(matrix, right)
+    return np.full_like(right, np.nan) if info else solution
+
+
+def top_eigenvector(matrix):
+    """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
+    size = len(matrix)
+    _, vectors, _, _, info = dsyevr(matrix.T, range="I", il=size, iu=size)
+    if info or not np.isfinite(vectors[0, 0]):
+        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+    return vectors[:, 0]
+
+
+# --- ridge LDA: the maximiser of a ratio of two quadratic forms -------------------
+
+
+def ridge_lda(D, grams, lambdas):
+    """Unit maximisers of ``||D^T u||^2 / (u^T G u + lambda ||u||^2)``.
+
+    Parameters
+    ----------
+    D : ndarray of shape (B, d, c)
+    grams : ndarray of shape (B, d, d)
+        G, overwritten.
+    lambdas : ndarray of shape (B,)
+
+    Returns
+    -------
+    ndarray of shape (B, d)
+    """
+    lanes = zip(D, grams, lambdas, strict=True)
+    return _units(np.stack([_direction(*lane) for lane in lanes]))
+
+
+def ridge_lda_of_rows(D, Z, lambdas):
+    """The same for ``G = Z Z^T`` of few rows, Z (B, d, n) with n < d."""
+    lanes = zip(D, Z, lambdas, strict=True)
+    return _units(np.stack([_direction_of_rows(*lane) for lane in lanes]))
+
+
+def _units(u):
+    """Blocks (B, d) scaled to norm one."""
+    norms = np.linalg.norm(u, axis=1, keepdims=True)
+    # Nothing left to separate: any direction is as good, but a white coordinate may be
+    # null. The last never is; it is also what LAPACK takes if D D^T underflows.
+    u[norms[:, 0] == 0, -1] = 1.0
+    return u / np.where(norms > 0, norms, 1.0)
+
+
+def _direction(D, gram, lam):
+    """Top generalised eigenvector of ``D D^T`` and ``N = gram + lambda I``: (d,).
+
+    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``, ``N = L L^T``;
+    by the smaller of two Gram matrices: the numerator has few rows, or the block few
+    entries.
+    """
+    L = cholesky(gram, max(lam, 4 * EPS * np.einsum("ii", gram)))
+    M = dtrsm(1.0, L, D.T, side=1, lower=1, trans_a=1).T
+    few = M.shape[1] < M.shape[0]
+    a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
+    u, _ = dtrtrs(L, a, lower=1, trans=1)
+    return u
+
+
+def _direction_of_rows(D, Z, lam):
+    """The same from rows, by n x n matrices: a long mode and few samples.
+
+    ``u = lambda N^{-1} D a`` with ``lambda N^{-1} D = D - Z F`` and
+    ``F = (Z^T Z + lambda I)^{-1} Z^T D``; a is the top eigenvector of
+    ``lambda D^T N^{-1} D = D^T D - D^T Z F``.
+    """
+    gram, cross = Z.T @ Z, Z.T @ D
+    if EPS * np.einsum("ii", gram) > LOST * lam:  # rounding would be left of these
+        return _direction(D, Z @ Z.T, lam)
+    F = cholesky_solve(cholesky(gram, lam), cross)
+    a = top_eigenvector(D.T @ D - cross.T @ F)
+    return D @ a - Z @ (F @ a)

@@ -1,0 +1,266 @@
+"""What the solver found, and what it means for samples.
+
+In: projections of one lane as CP factors ``(h, l_m, k)``. Out: the same in one standard
+form, dense projections ``(h, l_1, ..., l_N)``, the rows ``(h, P)`` that turn a raw
+sample into features (deflation included), and the tensors that features add up to.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorcrp.base.types import Array, Floats, Integers, Rank, Shape
+from tensorcrp.solver.cp import (
+    cp_from_dense,
+    cp_normalize,
+    mode_products,
+    sign_of_largest,
+)
+from tensorcrp.solver.deflation import Deflation, Found, feature_rows
+from tensorcrp.solver.metric import Metric
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the solver found for one lane.
+
+    Parameters
+    ----------
+    factors : list of ndarray of shape (h, l_m, k)
+        CP factors, one array per mode.
+    history : list of h arrays
+        J after each block update, non-decreasing.
+    n_iter : ndarray of int, shape (h,)
+        Sweeps over all modes.
+    converged : ndarray of bool, shape (h,)
+        Whether a projection was done before the last sweep.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tensorcrp.solver import solve
+    >>> rng = np.random.default_rng(0)
+    >>> between, within = rng.normal(size=(3, 4, 5)), rng.normal(size=(30, 4, 5))
+    >>> (result,) = solve(between, within, [1.0], rank=2, n_components=3)
+    >>> all((np.diff(curve) >= 0).all() for curve in result.history)
+    True
+    """
+
+    factors: list[Floats]
+    history: list[Floats]
+    n_iter: Integers
+    converged: NDArray[np.bool_]
+
+    @classmethod
+    def of_all(cls, found: Found) -> list[Self]:
+        """One result per sequence of projections.
+
+        Parameters
+        ----------
+        found : Found
+            What the solver has found.
+
+        Returns
+        -------
+        list of Result
+            In the order of the sequences.
+        """
+        return [
+            cls(
+                [factor[a][..., :rank] for factor in found.factors],
+                found.history[a],
+                found.n_iter[a],
+                found.converged[a],
+            )
+            for a, rank in enumerate(found.ranks)
+        ]
+
+    @property
+    def objective(self) -> Floats:
+        """J of each projection: (h,)."""
+        return FinalValues.of(self.history)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Projections of one combination of metric, rank and ridge.
+
+    Parameters
+    ----------
+    result : Result
+        Projections in the coordinates of the metric; vectors (h, P, 1) at full rank.
+    shape : tuple of int
+        ``(l_1, ..., l_N)``.
+    metric : Metric
+        Of the ridge.
+    deflation : Deflation
+        What was subtracted after each projection.
+    rank : int or "full"
+        The rank, as in the `Spec`.
+    reg : float
+        The ridge, as in the `Spec`.
+    lam : float
+        The ridge in the scale of the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import ClassScatter
+    >>> from tensorcrp.solver import Spec, fit_path
+    >>> X, y = load_digits().images, load_digits().target
+    >>> (model,) = fit_path(ClassScatter.from_samples(X, y), Spec(3))
+    >>> model.transform(X).shape, model.components.shape
+    ((1797, 3), (3, 8, 8))
+    """
+
+    result: Result
+    shape: Shape
+    metric: Metric
+    deflation: Deflation
+    rank: Rank
+    reg: float
+    lam: float
+
+    @cached_property
+    def _standard(self):
+        """Factors and dense projections of norm one in the metric's coordinates."""
+        factors = self.result.factors
+        if len(factors) == 1:  # vectors, whatever the shape of a sample
+            factors = cp_from_dense(factors[0][:, :, 0].reshape(-1, *self.shape))
+        return cp_normalize(factors)
+
+    @cached_property
+    def _roots(self):
+        """Roots of the metric, None for the identity: one per mode."""
+        plain = self.metric.is_plain
+        return [None] * len(self.shape) if plain else self.metric.roots(self.shape)
+
+    @cached_property
+    def _signs(self):
+        """Signs (h,) that make the largest entry of each component positive."""
+        W = mode_products(self._standard[1], self._roots)
+        return sign_of_largest(W.reshape(len(W), -1), axis=1)[:, 0]
+
+    @property
+    def factors(self) -> list[Floats]:
+        """CP factors (h, l_m, k), one array per mode."""
+        pairs = zip(self._standard[0], self._roots, strict=True)
+        factors = [U if root is None else root @ U for U, root in pairs]
+        return [factors[0] * self._signs[:, None, None], *factors[1:]]
+
+    @property
+    def components(self) -> Floats:
+        """Projections (h, l_1, ..., l_N), of norm one under the metric.
+
+        The entry of largest magnitude is positive.
+        """
+        W = mode_products(self._standard[1], self._roots)
+        return W * self._signs.reshape(-1, *[1] * len(self.shape))
+
+    @property
+    def projections(self) -> Floats:
+        """Rows (h, P) that give the features of a raw sample, deflation included."""
+        W, T = self._mixed()
+        return feature_rows(W, T, self.components.reshape(len(W), -1))
+
+    @property
+    def basis(self) -> Floats:
+        """Tensors (h, P) that a unit of each feature adds to a sample.
+
+        What is left of a sample is the sample deflated by every projection.
+        """
+        W, T = self._mixed()
+        V = self.components if T is None else T @ self.components.reshape(len(W), -1)
+        V = V.reshape(-1, *self.shape)
+        return mode_products(V, self.metric.matrices(self.shape)).reshape(len(W), -1)
+
+    def _mixed(self):
+        """Unit projections (h, P) in the metric's coordinates, and T of `Deflation`."""
+        W = self._standard[1].reshape(len(self._signs), -1) * self._signs[:, None]
+        return W, None if self.deflation.is_plain else self.deflation.removed(W @ W.T)
+
+    def transform(self, X: Array) -> Floats:
+        """Features of raw samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, l_1, ..., l_N)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n, h)
+            Scores of the deflated samples.
+        """
+        return X.reshape(len(X), -1) @ self.projections.T
+
+    @property
+    def history(self) -> list[Floats]:
+        """J after each block update, one curve per projection."""
+        return self.result.history
+
+    @property
+    def objective(self) -> Floats:
+        """J of each projection: (h,)."""
+        return self.result.objective
+
+
+class FinalValues(np.ndarray):
+    """Final values (h,) of J; indexed twice, the curves of version 0.2."""
+
+    @classmethod
+    def of(cls, history):
+        """Final values of curves."""
+        values = np.array([curve[-1] for curve in history]).view(cls)
+        values.history = list(history)
+        return values
+
+    def __array_finalize__(self, values):
+        self.history = None
+
+    def __getitem__(self, key):
+        value = super().__getitem__(key)
+        if self.history is None or not isinstance(key, (int, np.integer)):
+            return np.asarray(value)[()]
+        return FinalValue(value, self.history[key])
+
+    def __iter__(self):
+        return (self[p] for p in range(len(self)))
+
+    def __reduce__(self):
+        return np.asarray(self).__reduce__()
+
+
+def final_values(estimator: Any) -> Floats:
+    """J of each projection of a fitted estimator with a `history_`: (h,).
+
+    Made into a property of the estimator, so that there is one place for the curves.
+    """
+    return FinalValues.of(estimator.history_)
+
+
+class FinalValue(np.float64):
+    """One final value of J; indexing it gives its curve, with a warning."""
+
+    def __new__(cls, value, curve):
+        new = super().__new__(cls, value)
+        new.curve = curve
+        return new
+
+    def __getitem__(self, key):
+        if not isinstance(key, (int, np.integer, slice)):
+            return super().__getitem__(key)
+        warnings.warn(
+            "objective_ holds the final value of J for each projection since version "
+            "0.3; its curves are in history_. Indexing a value as a curve will be an "
+            "error in version 0.5.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.curve[key]

@@ -1,0 +1,302 @@
+"""Rows: n tensors of one shape, in memory or elsewhere, as block ascent sees them.
+
+In: rows ``A_i`` of shape ``(l_1, ..., l_N)`` whose scatter is ``sum_i <A_i, W>^2``, and
+CP factors, one array ``(l_m, K)`` per mode whose K columns may belong to several lanes.
+Out: the rows contracted with every factor but one, ``(K, l_m, n)``: the ``Z`` of
+``<A, W> = <Z, U^(m)>``, which at order 2 is the paper's
+``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (its fifth lemma).
+
+The modes are divided into two sides: a row is a matrix (L, R), L the product of the
+left modes and R that of the right ones. The product with all right factors serves every
+left mode and vice versa, so that a sweep reads the data twice for any N.
+
+Rows are never modified: see `blocks.DeflatedRows` for how they are deflated.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorcrp.base.types import Array, Floats, Shape
+from tensorcrp.solver.blocks import DeflatedRows
+from tensorcrp.solver.cp import khatri_rao_of, split_modes
+from tensorcrp.solver.linalg import block_contraction
+
+if TYPE_CHECKING:
+    from tensorcrp.solver.array_rows import ArrayRows
+
+BLOCK_BYTES = 2**20  # rows are worked on in blocks of about 1 MB, which are in cache
+
+
+class Rows(ABC):
+    """Tensors of one shape that can be contracted with CP factors.
+
+    A new kind of rows implements `shape`, `blocks` and `reshape`; everything else
+    follows from these. Kinds with a faster way override it: arrays (`ArrayRows`),
+    centred samples in files and chunks of dask (`tensorcrp.storage`).
+
+    Rows are immutable, and `blocks` can be called any number of times. Each call gives
+    the same rows in the same order.
+
+    Examples
+    --------
+    Rows that are read from a list of files, one after the other:
+
+    >>> import numpy as np
+    >>> from tensorcrp.solver import Rows
+    >>> class FileRows(Rows):
+    ...     def __init__(self, paths, row_shape):
+    ...         self.paths, self.own_shape = paths, row_shape
+    ...
+    ...     @property
+    ...     def shape(self):
+    ...         return len(self.paths), *self.own_shape
+    ...
+    ...     def blocks(self, size):
+    ...         for i, path in enumerate(self.paths):
+    ...             yield slice(i, i + 1), np.load(path).reshape(1, *self.own_shape)
+    ...
+    ...     def reshape(self, shape):
+    ...         return FileRows(self.paths, shape)
+    >>> FileRows(["a.npy", "b.npy"], (4, 3)).nbytes
+    192
+    """
+
+    in_memory: bool = False
+    dtype: np.dtype[Any] = np.dtype(float)
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """``(n, l_1, ..., l_N)``."""
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterable[tuple[slice, Array]]:
+        """Blocks of rows, in order.
+
+        Parameters
+        ----------
+        size : int
+            Most rows in a block.
+
+        Yields
+        ------
+        tuple of slice and ndarray (b, l_1, ..., l_N)
+            Where the block is among all rows, and the block.
+        """
+
+    @abstractmethod
+    def reshape(self, shape: Shape) -> Rows:
+        """The same rows in another shape.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of a row, with as many entries.
+
+        Returns
+        -------
+        Rows
+            Of the same kind.
+        """
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def row_shape(self) -> Shape:
+        """``(l_1, ..., l_N)``."""
+        return self.shape[1:]
+
+    @property
+    def array(self) -> Array | Rows:
+        """The rows as an array (n, l_1, ..., l_N) if they are one, else themselves."""
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that all rows take, or would take in memory."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    @cached_property
+    def split(self) -> int:
+        """Modes before this one are left modes."""
+        return split_modes(self.row_shape)
+
+    def is_left(self, mode: int) -> bool:
+        """Whether a mode is one of the left modes.
+
+        Parameters
+        ----------
+        mode : int
+            Number of the mode.
+
+        Returns
+        -------
+        bool
+            See `split`.
+        """
+        return mode < self.split
+
+    @property
+    def block_size(self) -> int:
+        """Number of rows that are worked on together."""
+        return max(1, BLOCK_BYTES // (8 * prod(self.row_shape)))
+
+    def mapped(self, linear: Callable[[Array], Array]) -> Iterator[tuple[slice, Array]]:
+        """What a linear function makes of blocks of rows.
+
+        Parameters
+        ----------
+        linear : callable
+            Rows (b, l_1, ..., l_N) -> ndarray of shape (b, ...).
+
+        Yields
+        ------
+        tuple of slice and ndarray
+            Where the block is among all rows, and the result.
+        """
+        for part, block in self.blocks(self.block_size):
+            yield part, linear(block.astype(self.dtype, copy=False))
+
+    def side_product(self, factors: Sequence[Array], left: bool) -> Array:
+        """Contract the modes of the other side: one pass over the data.
+
+        Parameters
+        ----------
+        factors : list of ndarray (l_m, K)
+            One per mode.
+        left : bool
+            Which side is kept.
+
+        Returns
+        -------
+        ndarray of shape (K, kept modes, n)
+            One contraction per column.
+        """
+        s, shape = self.split, self.row_shape
+        gone = khatri_rao_of(factors[s:] if left else factors[:s], factors)
+        vectors = np.ascontiguousarray(gone.T, self.dtype)  # or data were converted
+        kept = shape[:s] if left else shape[s:]
+        return self._product(vectors, left, prod(kept)).reshape(-1, *kept, len(self))
+
+    def _product(self, vectors, left, size):
+        """Vectors (K, R or L) -> (K, size, n), block by block."""
+        product = np.empty((len(vectors), size, len(self)), vectors.dtype)
+        contracted = block_contraction(vectors, left, prod(self.row_shape))
+        L = prod(self.row_shape[: self.split])
+
+        def linear(block):
+            return contracted(block.reshape(len(block), L, -1))
+
+        for part, rows in self.mapped(linear):
+            product[:, :, part] = rows.transpose(1, 2, 0)[: len(vectors)]
+        return product
+
+    def finish(self, product: Array, factors: Sequence[Array], mode: int) -> Array:
+        """Contract the kept side but one mode.
+
+        Parameters
+        ----------
+        product : ndarray of shape (K, kept modes, n)
+            From `side_product`.
+        factors : list of ndarray (l_m, K)
+            One per mode.
+        mode : int
+            The mode that is left.
+
+        Returns
+        -------
+        ndarray of shape (K, l_m, n)
+            The rows contracted with every factor but one.
+        """
+        K, *kept, n = product.shape
+        first = 0 if self.is_left(mode) else self.split
+        before, after = factors[first:mode], factors[mode + 1 : first + len(kept)]
+        Z = product
+        if after:
+            weights = khatri_rao_of(after, factors).T.astype(Z.dtype, copy=False)
+            Z = weights[:, None, None] @ Z.reshape(K, -1, weights.shape[1], n)
+        if before:
+            weights = khatri_rao_of(before, factors).T.astype(Z.dtype, copy=False)
+            Z = weights[:, None] @ Z.reshape(K, weights.shape[1], -1)
+        return Z.reshape(K, -1, n)
+
+    def spread(self) -> Floats:
+        """Sum of squares and largest magnitude of each entry.
+
+        Returns
+        -------
+        ndarray of shape (2, P)
+            In float64.
+        """
+        squares, largest = np.zeros((2, prod(self.row_shape)))
+        for _, block in self.blocks(self.block_size):
+            entries = np.abs(block.reshape(len(block), -1).astype(float))
+            largest = np.maximum(largest, entries.max(axis=0))
+            squares += np.square(entries, out=entries).sum(axis=0)
+        return np.stack([squares, largest])
+
+    def some(self, step: int) -> ArrayRows:
+        """Every `step`-th row, in memory.
+
+        Parameters
+        ----------
+        step : int
+            1 for all.
+
+        Returns
+        -------
+        ArrayRows
+            The first row is one of them.
+        """
+        parts = [
+            block[-part.start % step :: step]
+            for part, block in self.blocks(self.block_size)
+        ]
+        from tensorcrp.solver.array_rows import ArrayRows  # a kind of rows itself
+
+        return ArrayRows.of(np.concatenate(parts).astype(self.dtype, copy=False))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """All rows in memory, in the solver's order."""
+        array = empty_rows(self.shape, dtype or self.dtype)
+        for part, block in self.blocks(self.block_size):
+            array[part] = block
+        return array
+
+    def deflated(self, n_lanes: int, n_components: int) -> DeflatedRows:
+        """These rows with room for the scores of projections.
+
+        Parameters
+        ----------
+        n_lanes : int
+            Number of sequences of projections.
+        n_components : int
+            Projections in each.
+
+        Returns
+        -------
+        DeflatedRows
+            What the solver works with.
+        """
+        if len(self.row_shape) == 1 and not self.in_memory:
+            raise ValueError(
+                "vectors, and samples of any order at full rank, need the centred "
+                f"samples in memory, {self.nbytes / 1e6:,.0f} MB, which is more than "
+                "max_memory or half of what is free. Raise max_memory, or choose a "
+                "finite rank (TensorCRPCV: ranks)."
+            )
+        return DeflatedRows(self, n_lanes, n_components)
+
+
+def empty_rows(shape, dtype):
+    """Uninitialised rows (n, l_1, ..., l_N), with the sample axis last in memory."""
+    n, *shape = shape
+    return np.moveaxis(np.empty((*shape, n), dtype), -1, 0)
