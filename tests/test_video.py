@@ -778,8 +778,8 @@ print(*(b - a for a, b in zip(few, many)))
 
 
 @pytest.mark.slow
-def test_a_hundred_more_clips_take_the_result_and_one_clip(tmp_path):
-    """The peak grows with the result, not with what was decoded."""
+def test_the_peak_grows_with_the_result_not_with_what_is_decoded(tmp_path):
+    """A hundred more clips: their result, and less than five of them decoded."""
     shape = (16, 144, 192, 3)
     one = write_clip(tmp_path / "one.mp4", film(*shape[:3], color=True))
     for folder, count in (("few", 10), ("many", 60)):
@@ -793,7 +793,7 @@ def test_a_hundred_more_clips_take_the_result_and_one_clip(tmp_path):
     out = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     n, result, extra = map(int, out.stdout.split())
     assert n == 100 and result == 100 * 16 * 32 * 32 * 3 * 4
-    assert extra <= result + np.prod(shape), (extra / 2**20, result / 2**20)
+    assert extra <= result + 5 * np.prod(shape), (extra / 2**20, result / 2**20)
 
 
 # Motion -----------------------------------------------------------------------------
