@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.solver import ArrayRows, Rows, linalg
 from tensorcrp.solver import cp as algebra
-from tensorcrp.solver.linalg import cholesky, cholesky_solve, fold_rows, positive_solve
+from tensorcrp.solver.linalg import cholesky_solve, choleskys, fold_rows, positive_solve
 from tensorcrp.solver.rows import empty_rows
 
 SHAPES = [
@@ -242,7 +242,9 @@ def test_positive_systems_are_solved(n):
     A, right = rng.standard_normal((n, n + 2)), rng.standard_normal((n, 3))
     gram = A @ A.T
     expected = np.linalg.solve(gram + 0.5 * np.eye(n), right)
-    assert_allclose(cholesky_solve(cholesky(gram.copy(), 0.5), right), expected)
+    assert_allclose(
+        cholesky_solve(choleskys(gram[None].copy(), 0.5)[0], right), expected
+    )
     assert_allclose(positive_solve(gram + 0.5 * np.eye(n), right), expected)
     assert np.isnan(positive_solve(-gram, right)).all()
 

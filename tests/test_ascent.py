@@ -13,7 +13,7 @@ from tensorcrp.solver.blocks import Block
 from tensorcrp.solver.cp import cp_dense
 from tensorcrp.solver.deflation import Found
 from tensorcrp.solver.directions import ridge_directions
-from tensorcrp.solver.linalg import EPS, cholesky, ridge_lda, ridge_lda_of_rows
+from tensorcrp.solver.linalg import EPS, choleskys, ridge_lda, ridge_lda_of_rows
 from tensorcrp.solver.path import _best_lane
 from tensorcrp.solver.starts import identity_start
 
@@ -367,4 +367,4 @@ def test_start_is_ridge_lda_of_the_deflated_rows(
 
 def test_starts_reject_what_is_no_scatter():
     with pytest.raises(np.linalg.LinAlgError, match="scatter of size 2"):
-        cholesky(-np.eye(2), 0.5)
+        choleskys(-np.eye(2)[None], 0.5)

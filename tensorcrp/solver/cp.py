@@ -12,7 +12,7 @@ import numpy as np
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot
 
-from tensorcrp.solver.linalg import top_eigenvector
+from tensorcrp.solver.linalg import top_eigenvectors
 
 # Singular values below this share of the largest are null: dividing by them would turn
 # rounding (1e-16) into more than 1e-8.
@@ -158,8 +158,7 @@ def _leading_term(tensors):
     B, *shape = tensors.shape
     vectors, part = [], tensors
     for size in shape[:-1]:
-        pairs = [_leading_pair(matrix) for matrix in part.reshape(B, size, -1)]
-        u, part = (np.stack(each) for each in zip(*pairs, strict=True))
+        u, part = _leading_pairs(part.reshape(B, size, -1))
         vectors.append(u)
     factors = [vector[:, :, None] for vector in [*vectors, part]]
     factors[-1] = np.where(factors[-1].any(axis=1, keepdims=True), factors[-1], 1.0)
@@ -170,17 +169,17 @@ def _leading_term(tensors):
     return [factors[0] * weight, *factors[1:]]
 
 
-def _leading_pair(matrix):
-    """Leading left and right singular vector of a matrix (a, b), from its Gram matrix.
+def _leading_pairs(matrices):
+    """Leading left and right singular vectors (B, a), (B, b) of matrices (B, a, b).
 
-    Any unit vectors of a null matrix.
+    From the smaller Gram matrices; any unit vectors of a null matrix.
     """
-    if matrix.shape[0] > matrix.shape[1]:
-        return _leading_pair(matrix.T)[::-1]
-    u = top_eigenvector(matrix @ matrix.T)
-    v = u @ matrix
-    size = np.linalg.norm(v)
-    return u, v / size if size > 0 else np.eye(1, len(v))[0]
+    if matrices.shape[1] > matrices.shape[2]:
+        return _leading_pairs(matrices.transpose(0, 2, 1))[::-1]
+    u = top_eigenvectors(matrices @ matrices.transpose(0, 2, 1))
+    v = (u[:, None] @ matrices)[:, 0]
+    v[~v.any(axis=1), 0] = 1.0
+    return u, v / np.linalg.norm(v, axis=1, keepdims=True)
 
 
 def cp_normalize(factors):

@@ -12,10 +12,10 @@ import numpy as np
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.linalg import (
     EPS,
-    cholesky,
     cholesky_solve,
+    choleskys,
     positive_solve,
-    top_eigenvector,
+    top_eigenvectors,
 )
 
 # A start needs a fair picture of the scatter, not all of it: this many rows at most.
@@ -58,7 +58,7 @@ class PrimalDirections:
         # A ridge below rounding cannot be factored.
         least = max(len(gram) * EPS, share / len(A)) * np.trace(gram)
         ridges = np.maximum(lambdas, least)
-        self.factors = [cholesky(gram.copy(), lam) for lam in ridges]
+        self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
         self.solved = [cholesky_solve(each, self.between.T) for each in self.factors]
         self.earlier = [np.empty((0, len(gram))) for _ in lambdas]
         self.solved_earlier = [np.empty((0, len(gram))) for _ in lambdas]
@@ -73,7 +73,7 @@ class PrimalDirections:
             V = V - Y.T @ positive_solve(W @ Y.T, W @ V)
             if not np.isfinite(V).all():
                 return np.zeros(len(V))
-        return V @ top_eigenvector(self.between @ V)
+        return V @ top_eigenvectors((self.between @ V)[None])[0]
 
     def deflate(self, found):
         """Follow the newest projections."""
@@ -134,6 +134,16 @@ class DualDirections:
 class Duals:
     """The dual problems of all lanes of one metric, on the same rows.
 
+    ``F = M^{-1} C`` (A, n, c) and ``K = B - C^T F`` (A, c, c), where C (n, c) and B
+    (c, c) are the products of the deflated rows of the denominator with those of the
+    numerator, and of the latter with each other. The direction weights the numerator's
+    rows by the top eigenvector of K, the others by F times it.
+
+    A projection leaves ``M - s s^T``, ``C - s t^T`` and ``B - t t^T``. With
+    ``q = M^{-1} s / sqrt(1 - s^T M^{-1} s)`` the inverse grows by ``q q^T``, and with
+    ``e = (F^T s - t) / sqrt(1 - s^T M^{-1} s)`` F grows by ``q e^T``, K shrinks by
+    ``e e^T``. Of F the first and the rows q and e are kept.
+
     Parameters
     ----------
     between, within : ArrayRows
@@ -150,63 +160,37 @@ class Duals:
         least = max(n * EPS, share / n) * np.trace(gram)
         ridges, self.which = np.unique(np.maximum(ridges, least), return_inverse=True)
         cross, inner = within.gram(between), between.gram(between)
-        copies = [gram.copy() for _ in ridges[1:]] + [gram]
-        pairs = zip(copies, ridges, strict=True)
-        self.factors = [cholesky(*pair) for pair in pairs]
-        solved = [cholesky_solve(factor, cross) for factor in self.factors]
-        self.each = [Dual(solved[i], inner - cross.T @ solved[i]) for i in self.which]
+        self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
+        solved = np.stack([cholesky_solve(factor, cross) for factor in self.factors])
+        self.F = solved[self.which]
+        self.K = (inner - cross.T @ solved)[self.which]
+        A, n, c = self.F.shape
+        self.Q, self.E = np.empty((A, 0, n)), np.empty((A, 0, c))
 
     def directions(self):
         """Weights (A, c) and (A, n) of both kinds of rows, and their sums (A, P)."""
-        both = [dual.weights() for dual in self.each]
-        top, dual = (np.stack(each) for each in zip(*both, strict=True))
+        known = np.isfinite(self.K).all(axis=(1, 2))
+        top = top_eigenvectors(np.where(known[:, None, None], self.K, 0.0))
+        top[~known] = 0.0
+        column = top[..., None]
+        some = self.F @ column + self.Q.transpose(0, 2, 1) @ (self.E @ column)
+        dual = np.where(known[:, None], some[..., 0], 0.0)
         return top, dual, self.between.combine(top) - self.within.combine(dual)
 
     def deflate(self, S, T):
         """Follow projections with scores S (A, n) and T (A, c)."""
+        solved = np.empty_like(S)
         for i, factor in enumerate(self.factors):
-            lanes = np.flatnonzero(self.which == i)  # of one lambda, several ranks
-            solved = cholesky_solve(factor, S[lanes].T).T
-            for a, solution in zip(lanes, solved, strict=True):
-                self.each[a].deflate(S[a], T[a], solution)
-
-
-class Dual:
-    """``F = M^{-1} C`` (n, c) and ``K = B - C^T F`` (c, c) for one lane.
-
-    C (n, c) and B (c, c) are the products of the deflated rows of the denominator with
-    those of the numerator, and of the latter with each other. The direction weights the
-    numerator's rows by the top eigenvector of K, the others by F times it.
-
-    A projection leaves ``M - s s^T``, ``C - s t^T`` and ``B - t t^T``. With
-    ``q = M^{-1} s / sqrt(1 - s^T M^{-1} s)`` the inverse grows by ``q q^T``, and with
-    ``e = (F^T s - t) / sqrt(1 - s^T M^{-1} s)`` F grows by ``q e^T``, K shrinks by
-    ``e e^T``. Of F the first and the rows q and e are kept.
-    """
-
-    def __init__(self, F, K):
-        self.F, self.K = F, K
-        self.Q, self.E = np.empty((0, len(F))), np.empty((0, len(K)))
-
-    def weights(self):
-        """Weights of the numerator's rows (c,) and of the others (n,)."""
-        if not np.isfinite(self.K).all():
-            return np.zeros(len(self.K)), np.zeros(len(self.F))
-        top = top_eigenvector(self.K)
-        return top, self.F @ top + (self.E @ top) @ self.Q
-
-    def deflate(self, s, t, solution):
-        """Follow a projection with scores s (n,) and t (c,).
-
-        The solution (n,) is that of the first M, ``M^{-1} s``.
-        """
-        along = self.Q @ s
-        solved = solution + along @ self.Q
-        left = 1.0 - s @ solved
-        root = np.sqrt(left) if left > 0 else np.nan  # rounding ate the ridge
-        q, e = solved / root, (s @ self.F + along @ self.E - t) / root
-        self.Q, self.E = np.vstack([self.Q, q]), np.vstack([self.E, e])
-        self.K = self.K - np.outer(e, e)
+            lanes = self.which == i  # of one lambda, several ranks
+            solved[lanes] = cholesky_solve(factor, S[lanes].T).T
+        along = (self.Q @ S[..., None]).transpose(0, 2, 1)
+        solved = solved[:, None] + along @ self.Q
+        left = 1.0 - solved @ S[..., None]
+        root = np.sqrt(np.where(left > 0, left, np.nan))  # rounding ate the ridge
+        q, e = solved / root, (S[:, None] @ self.F + along @ self.E - T[:, None]) / root
+        self.Q = np.concatenate([self.Q, q], axis=1)
+        self.E = np.concatenate([self.E, e], axis=1)
+        self.K -= e.transpose(0, 2, 1) @ e
 
 
 class FreshDirections:

@@ -25,6 +25,7 @@ FEW, LARGE, LARGE_SAMPLE = 3, 2**12, 2**9
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than zeros.
 WIDTH = 8
+SMALL_EIGEN = 12  # up to this size all eigenvectors cost what one does
 CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
 
 
@@ -165,12 +166,17 @@ def symmetric_gram(blocks):
     return np.triu(gram) + np.triu(gram, 1).T
 
 
-def cholesky(matrix, ridge):
-    """Factor of ``matrix + ridge I`` for `cholesky_solve`; the matrix is overwritten.
+def choleskys(matrices, ridges):
+    """Factors of ``matrix + ridge I`` for `cholesky_solve`, one per matrix and ridge.
 
-    A ridge below rounding cannot be factored: the caller raises it.
+    The matrices (B, d, d) are overwritten. A ridge below rounding cannot be factored:
+    the caller raises it.
     """
-    np.einsum("ii->i", matrix)[:] += ridge
+    np.einsum("bii->bi", matrices)[:] += np.reshape(ridges, (-1, 1))
+    return [_cholesky(matrix) for matrix in matrices]
+
+
+def _cholesky(matrix):
     factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     if info:
         raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
@@ -188,8 +194,17 @@ def positive_solve(matrix, right):
     return np.full_like(right, np.nan) if info else solution
 
 
-def top_eigenvector(matrix):
-    """Unit eigenvector (d,) of the largest eigenvalue of a symmetric matrix."""
+def top_eigenvectors(matrices):
+    """Unit eigenvectors (B, d) of the largest eigenvalues of symmetric matrices."""
+    size = matrices.shape[-1]
+    if size <= SMALL_EIGEN:  # all of them in one call
+        if not np.isfinite(matrices).all():
+            raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+        return np.linalg.eigh(matrices)[1][..., -1]
+    return np.stack([_top_eigenvector(matrix) for matrix in matrices])
+
+
+def _top_eigenvector(matrix):
     size = len(matrix)
     _, vectors, _, _, info = dsyevr(matrix.T, range="I", il=size, iu=size)
     if info or not np.isfinite(vectors[0, 0]):
@@ -198,10 +213,15 @@ def top_eigenvector(matrix):
 
 
 # --- ridge LDA: the maximiser of a ratio of two quadratic forms -------------------
+# Lanes are stacked. LAPACK's triangular routines know no stacks: they are called lane
+# by lane, everything else once.
 
 
 def ridge_lda(D, grams, lambdas):
     """Unit maximisers of ``||D^T u||^2 / (u^T G u + lambda ||u||^2)``.
+
+    ``u = L^{-T} a``, a the top left singular vector of ``M = L^{-1} D``, with
+    ``G + lambda I = L L^T``.
 
     Parameters
     ----------
@@ -214,14 +234,39 @@ def ridge_lda(D, grams, lambdas):
     -------
     ndarray of shape (B, d)
     """
-    lanes = zip(D, grams, lambdas, strict=True)
-    return _units(np.stack([_direction(*lane) for lane in lanes]))
+    traces = np.trace(grams, axis1=1, axis2=2)
+    factors = choleskys(grams, np.maximum(lambdas, 4 * EPS * traces))
+    pairs = zip(factors, D, strict=True)
+    M = np.stack([dtrsm(1.0, L, d.T, side=1, lower=1, trans_a=1).T for L, d in pairs])
+    pairs = zip(factors, _top_left(M), strict=True)
+    return _units(np.stack([dtrtrs(L, a, lower=1, trans=1)[0] for L, a in pairs]))
+
+
+def _top_left(M):
+    """Top left singular vectors of (B, d, c), of any norm, from the smaller Gram."""
+    if M.shape[2] >= M.shape[1]:
+        return top_eigenvectors(M @ M.transpose(0, 2, 1))
+    top = top_eigenvectors(M.transpose(0, 2, 1) @ M)
+    return (M @ top[..., None])[..., 0]
 
 
 def ridge_lda_of_rows(D, Z, lambdas):
-    """The same for ``G = Z Z^T`` of few rows, Z (B, d, n) with n < d."""
-    lanes = zip(D, Z, lambdas, strict=True)
-    return _units(np.stack([_direction_of_rows(*lane) for lane in lanes]))
+    """The same for ``G = Z Z^T`` of few rows, Z (B, d, n) with n < d.
+
+    By n x n matrices: ``u = lambda N^{-1} D a`` with ``lambda N^{-1} D = D - Z F`` and
+    ``F = (Z^T Z + lambda I)^{-1} Z^T D``; a is the top eigenvector of
+    ``lambda D^T N^{-1} D = D^T D - D^T Z F``.
+    """
+    Zt = Z.transpose(0, 2, 1)
+    grams, cross = Zt @ Z, Zt @ D
+    traces = np.trace(grams, axis1=1, axis2=2)
+    if (EPS * traces > LOST * lambdas).any():  # rounding would be left of these
+        return ridge_lda(D, Z @ Zt, lambdas)
+    pairs = zip(choleskys(grams, lambdas), cross, strict=True)
+    F = np.stack([cholesky_solve(*pair) for pair in pairs])
+    top = top_eigenvectors(D.transpose(0, 2, 1) @ D - cross.transpose(0, 2, 1) @ F)
+    top = top[..., None]
+    return _units((D @ top - Z @ (F @ top))[..., 0])
 
 
 def _units(u):
@@ -231,33 +276,3 @@ def _units(u):
     # null. The last never is; it is also what LAPACK takes if D D^T underflows.
     u[norms[:, 0] == 0, -1] = 1.0
     return u / np.where(norms > 0, norms, 1.0)
-
-
-def _direction(D, gram, lam):
-    """Top generalised eigenvector of ``D D^T`` and ``N = gram + lambda I``: (d,).
-
-    ``u = L^{-T} a``, a the top left singular vector of ``L^{-1} D``, ``N = L L^T``;
-    by the smaller of two Gram matrices: the numerator has few rows, or the block few
-    entries.
-    """
-    L = cholesky(gram, max(lam, 4 * EPS * np.einsum("ii", gram)))
-    M = dtrsm(1.0, L, D.T, side=1, lower=1, trans_a=1).T
-    few = M.shape[1] < M.shape[0]
-    a = M @ top_eigenvector(M.T @ M) if few else top_eigenvector(M @ M.T)
-    u, _ = dtrtrs(L, a, lower=1, trans=1)
-    return u
-
-
-def _direction_of_rows(D, Z, lam):
-    """The same from rows, by n x n matrices: a long mode and few samples.
-
-    ``u = lambda N^{-1} D a`` with ``lambda N^{-1} D = D - Z F`` and
-    ``F = (Z^T Z + lambda I)^{-1} Z^T D``; a is the top eigenvector of
-    ``lambda D^T N^{-1} D = D^T D - D^T Z F``.
-    """
-    gram, cross = Z.T @ Z, Z.T @ D
-    if EPS * np.einsum("ii", gram) > LOST * lam:  # rounding would be left of these
-        return _direction(D, Z @ Z.T, lam)
-    F = cholesky_solve(cholesky(gram, lam), cross)
-    a = top_eigenvector(D.T @ D - cross.T @ F)
-    return D @ a - Z @ (F @ a)
