@@ -24,7 +24,7 @@ from tensorcrp.persistence._plain import Reader, Writer
 
 # A file of a newer minor version is read, with what is unknown left out; one of a
 # newer major version is not. The header itself is the same in every version.
-MAJOR, MINOR = 1, 2
+MAJOR, MINOR = 1, 3
 ONCE = 2  # minor version since which every array is named once
 TEXTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
 
@@ -39,10 +39,12 @@ def save(estimator: Any, path: AnyPath) -> None:
 
     Parameters
     ----------
-    estimator : estimator of tensorcrp
+    estimator : estimator of tensorcrp, or Pipeline
         Fitted or not, or in the middle of a stream of batches. Its parameters must be
         plain: numbers, strings, arrays, a RandomState, and for `TensorCRPCV` the
-        classifiers and splitters listed in `tensorcrp.persistence`.
+        classifiers and splitters listed in `tensorcrp.persistence`. The steps of a
+        scikit-learn `Pipeline` are estimators of the package, `CLASSIFIERS` and
+        scalers.
     path : path
         By convention it ends in ``.safetensors``.
 
@@ -71,11 +73,10 @@ def save(estimator: Any, path: AnyPath) -> None:
     writer = Writer(own)
     params = writer.json(parts["params"], "")
     state = writer.json(parts["state"], "")
-    shape = [int(size) for size in parts["state"].get("sample_shape_", ())]
     texts = {
         "format": f"{MAJOR}.{MINOR}",
         "class": parts["class"],
-        "sample_shape": write_json(shape or None),
+        "sample_shape": write_json(sample_shape(estimator)),
         "versions": write_json(_versions()),
         "parameters": write_json(params),
         "state": write_json(state),
@@ -139,10 +140,19 @@ def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
     params, state = map(Reader(arrays, known).value, trees)
     parts = {"class": texts["class"], "params": params, "state": state}
     estimator = model_from(parts, newer)
-    shape = getattr(estimator, "sample_shape_", None)
-    if read_json(texts["sample_shape"]) != (shape and list(shape)):
+    if read_json(texts["sample_shape"]) != sample_shape(estimator):
         raise ModelFormatError("the header has another sample_shape than the model.")
     return estimator
+
+
+def sample_shape(estimator):
+    """Sizes of the modes of a sample, as a list, or None if nothing is fitted."""
+    steps = getattr(estimator, "steps", [(None, estimator)])
+    for _, step in steps:
+        shape = getattr(step, "sample_shape_", None)
+        if shape is not None:
+            return [int(size) for size in shape]
+    return None
 
 
 def _check_version(texts):
