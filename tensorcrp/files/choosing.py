@@ -4,8 +4,9 @@ In: samples (m, l_1, ..., l_N), class numbers and groups (m,). Out: a fitted pip
 `Motion` and `TensorCRPCV`; and scores of held-out samples, for which all choices were
 made without them.
 
-Which motion: a screening with ridge LDA (full rank) and three ridges, which is quick.
-Rank, ridge and number of components are then chosen by `TensorCRPCV`.
+Which motion: a screening with ridge LDA (full rank), three ridges and LDA of the
+features, which is quick. Rank, ridge and number of components are then chosen by
+`TensorCRPCV`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from tensorcrp.preprocessing import KINDS, Motion
 SCREENING = {"ranks": ("full",), "regs": (0.1, 1.0, 10.0)}
 # Name -> a function that gives an unfitted classifier of the features.
 CLASSIFIERS = {
-    "logistic": lambda: _scaled(LogisticRegression(max_iter=1000)),
     "lda": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+    "logistic": lambda: _scaled(LogisticRegression(max_iter=1000)),
     "nearest-mean": NearestCentroid,
     "1-nn": lambda: KNeighborsClassifier(1),
     "linear-svm": lambda: _scaled(LinearSVC(random_state=0)),
@@ -79,7 +80,7 @@ class Choice:
         found = {}
         for kind in self.motions:
             Z = Motion(kind, mode=self.mode).fit_transform(X)
-            quick = TensorCRPCV(clone(self.classifier), cv=folds, **SCREENING)
+            quick = TensorCRPCV(CLASSIFIERS["lda"](), cv=folds, **SCREENING)
             found[kind] = float(quick.fit(Z, y, groups).best_score_)
         return found
 

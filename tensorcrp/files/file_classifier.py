@@ -45,8 +45,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    classifier : str or classifier, default="logistic"
-        Classifier of the features: "logistic", "lda", "nearest-mean", "1-nn",
+    classifier : str or classifier, default="lda"
+        Classifier of the features: "lda" (shrunk), "logistic", "nearest-mean", "1-nn",
         "linear-svm", "rbf-svm", or any classifier of scikit-learn.
     frames : int, default=16
         Frames of a clip.
@@ -133,7 +133,7 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        classifier: Any = "logistic",
+        classifier: Any = "lda",
         *,
         frames: int = 16,
         size: tuple[int, int] | None = None,

@@ -149,7 +149,7 @@ def _has_shape(step):
 
 def model_steps(model):
     """Fitted steps of a model, nested ones one after the other; names of classes."""
-    classes = model.classes_
+    classes = getattr(model, "classes_", None)
     if hasattr(model, "model_"):  # a FileClassifier
         model = model.model_
     return list(_flattened(model)), classes
@@ -193,7 +193,10 @@ def affine(step):
 
 
 def linear_classifier(classifier):
-    """Weights (c, h) and constants (c,) whose largest score is the prediction."""
+    """Weights (c, h) and constants (c,) whose largest score is the prediction.
+
+    Of two classes, scores differ by the decision function.
+    """
     if isinstance(classifier, NearestCentroid):
         uniform = np.allclose(classifier.class_prior_, 1 / len(classifier.classes_))
         if classifier.metric == "euclidean" and uniform:
@@ -203,7 +206,8 @@ def linear_classifier(classifier):
         weights = np.atleast_2d(classifier.coef_)
         constants = np.zeros(len(weights)) + classifier.intercept_
         if len(classifier.classes_) == 2 and len(weights) == 1:
-            return np.vstack([-weights, weights]), np.append(-constants, constants)
+            halves = np.array([[-0.5], [0.5]])
+            return halves * weights, halves[:, 0] * constants
         if len(weights) == len(classifier.classes_):
             return weights, constants
     raise ValueError(

@@ -145,6 +145,52 @@ def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
     return estimator
 
 
+def describe(path: AnyPath, *, max_bytes: int = 2**30) -> dict[str, Any]:
+    """Say what a model file holds, without building the model.
+
+    Parameters
+    ----------
+    path : path
+        A file that `save` wrote.
+    max_bytes : int, default=2**30
+        Larger files are rejected.
+
+    Returns
+    -------
+    dict
+        "class", "format", "sample_shape", "versions", "checksum" and "arrays", the
+        shapes of all arrays by name.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is damaged, was not written by `save`, or has a newer major version.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.baselines import MPCA
+    >>> from tensorcrp.persistence import describe, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(MPCA(sizes=(4, 3)), f"{folder}/mpca.safetensors")
+    ...     describe(f"{folder}/mpca.safetensors")["class"]
+    'MPCA'
+    """
+    with open_model(path, max_bytes) as (file, size):
+        texts, arrays = unpack(file, size)
+    _check_version(texts)
+    if TEXTS - set(texts):
+        raise ModelFormatError(f"a header with the texts {sorted(texts)}."[:300])
+    return {
+        "class": texts["class"],
+        "format": texts["format"],
+        "sample_shape": read_json(texts["sample_shape"]),
+        "versions": read_json(texts["versions"]),
+        "checksum": texts["tensorcrp_sha256"],
+        "arrays": {name: array.shape for name, array in arrays.items()},
+    }
+
+
 def sample_shape(estimator):
     """Sizes of the modes of a sample, as a list, or None if nothing is fitted."""
     steps = getattr(estimator, "steps", [(None, estimator)])
