@@ -10,7 +10,15 @@ from contextlib import contextmanager
 
 from tensorcrp.base.files import check_replaceable
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.options import cores, say, whole_number
+from tensorcrp.experiments.options import (
+    MOTIONS,
+    add_on_error,
+    add_settings,
+    cores,
+    given_settings,
+    say,
+    whole_number,
+)
 
 # Python's words in messages of the readers -> those of the command line.
 WORDS = (
@@ -36,14 +44,10 @@ def add_reading(parser, fitting):
     """Options of the readers; a model knows how its files are read."""
     group = parser.add_argument_group("reading of files")
     if fitting:
-        _add_settings(group)
-    group.add_argument(
-        "--on-error",
-        choices=("skip", "raise"),
-        default="skip",
-        help="files that cannot be read are listed and skipped, or end the command "
-        "(default: skip)",
-    )
+        add_settings(group, ("auto", *MOTIONS))
+        group.add_argument("--groups", metavar="RULE", help=GROUPS)
+    else:
+        add_on_error(group)
     group.add_argument(
         "--jobs",
         type=whole_number(1),
@@ -56,48 +60,16 @@ def add_reading(parser, fitting):
     )
 
 
-def _add_settings(group):
-    number = whole_number(1)
-    group.add_argument(
-        "--frames", type=number, default=16, metavar="N", help="of a clip"
-    )
-    group.add_argument(
-        "--size",
-        type=number,
-        nargs=2,
-        metavar=("HEIGHT", "WIDTH"),
-        help="of a frame or image (default: 32 32)",
-    )
-    group.add_argument("--color", choices=("gray", "rgb"), default="gray")
-    group.add_argument(
-        "--sampling", choices=("uniform", "center", "windows"), default="uniform"
-    )
-    group.add_argument(
-        "--stride", type=number, metavar="N", help="frames between windows"
-    )
-    group.add_argument(
-        "--motion",
-        choices=("auto", "none", "centred", "difference", "root"),
-        default="auto",
-        help="transformation along time (default: chosen by cross-validation)",
-    )
-    group.add_argument("--data", metavar="NAME", help="samples in a file of arrays")
-    group.add_argument("--target", metavar="NAME", help="labels in a file of arrays")
-    group.add_argument("--samples", choices=("first", "last"), default="first")
-    group.add_argument(
-        "--groups",
-        metavar="RULE",
-        help="what stays together in every split: parent (folder/class/GROUP/file), "
-        "FILE.csv:COLUMN, a regular expression on the path, or an array of the file",
-    )
+GROUPS = (
+    "what stays together in every split: parent (folder/class/GROUP/file), "
+    "FILE.csv:COLUMN, a regular expression on the path, or an array of the file"
+)
 
 
 def settings(args):
     """Parameters of a FileClassifier from parsed arguments."""
-    names = ("frames", "color", "sampling", "stride", "motion", "data", "target")
-    given = {name: getattr(args, name) for name in (*names, "samples", "on_error")}
-    given["size"] = None if args.size is None else tuple(args.size)
-    return given | {"n_jobs": args.jobs, "cache": args.cache, "verbose": 1}
+    how = {"n_jobs": args.jobs, "cache": args.cache, "verbose": 1}
+    return given_settings(args) | how
 
 
 def in_options(text):

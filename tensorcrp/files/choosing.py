@@ -31,6 +31,7 @@ from tensorcrp.model_selection import TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
 
 SCREENING = {"ranks": ("full",), "regs": (0.1, 1.0, 10.0)}
+FEW = 6  # files of a class
 # Name -> a function that gives an unfitted classifier of the features.
 CLASSIFIERS = {
     "lda": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
@@ -96,12 +97,16 @@ def motions(motion, kind, shape, mode):
 def splitter(y, groups, n, random_state):
     """A splitter of at most n folds that keeps classes even and groups together."""
     if groups is None:
-        smallest = np.bincount(y).min()
-        folds = max(2, min(n, smallest))
+        folds = _n_folds(n, np.bincount(y).min())
         return StratifiedKFold(folds, shuffle=True, random_state=random_state)
     pairs = np.unique(np.column_stack([y, groups]), axis=0)
-    folds = max(2, min(n, np.bincount(pairs[:, 0]).min()))
+    folds = _n_folds(n, np.bincount(pairs[:, 0]).min())
     return StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
+
+
+def _n_folds(n, smallest):
+    """As many as asked for; of small classes, one file is left out at a time."""
+    return int(max(2, smallest if smallest < FEW else min(n, smallest)))
 
 
 def held_out_scores(choice, X, y, groups, n_jobs, shown):

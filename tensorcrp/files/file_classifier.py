@@ -32,6 +32,7 @@ from tensorcrp.files.scoring import summary
 from tensorcrp.preprocessing import KINDS
 from tensorcrp.video import train_test_folders
 
+LEAST = 4  # files of a class: one is held out, two of the others train, one tests
 _OPTIONS = ("frames", "size", "color", "sampling", "stride", "data", "target")
 
 
@@ -468,9 +469,10 @@ def _classes(samples):
         raise ValueError(
             f"there is one class, {classes[0]!r}; a classifier needs two or more."
         )
-    if counts.min() < 2:
+    if counts.min() < LEAST:
         raise ValueError(
-            f"the class {classes[counts.argmin()]!r} has one readable file; two are "
-            "needed to hold one out. Add files, or remove the class."
+            f"the class {classes[counts.argmin()]!r} has {counts.min()} readable "
+            f"files; at least {LEAST} are needed to choose with some and test with "
+            "others. Add files, or remove the class."
         )
     return classes, codes

@@ -5,6 +5,5 @@ for light and dark screens, from 400 pixels on.
 """
 
 from tensorcrp.report.fit_report import check_report, write_fit_report
-from tensorcrp.report.html_page import Part, page
 
-__all__ = ["Part", "check_report", "page", "write_fit_report"]
+__all__ = ["check_report", "write_fit_report"]

@@ -6,9 +6,8 @@ chance, confusion matrix, wrongly labelled files with pictures, projections.
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
-
-import numpy as np
 
 from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.base.types import AnyPath
@@ -151,10 +150,17 @@ def _data(model):
         examples.append(_picture(model, first, str(name)))
     skipped = ""
     if model.skipped_:
-        skipped = f"<h3>{len(model.skipped_)} files could not be read</h3>"
-        skipped += rows_table(["file", "reason"], model.skipped_)
+        skipped = f"<h3>Files that could not be read: {len(model.skipped_)}</h3>"
+        reasons = [(file, _reason(file, words)) for file, words in model.skipped_]
+        skipped += rows_table(["file", "reason"], reasons)
     table = rows_table(["class", "files"], rows)
     return Part("Data", table + "<h3>Examples</h3>" + "".join(examples) + skipped)
+
+
+def _reason(file, words):
+    """Why a file was skipped, without its name and without what would skip it."""
+    words = words.removeprefix(file).removesuffix(', or pass on_error="skip".')
+    return words.split(": ")[0].strip(" .")
 
 
 def _wrong(model):
@@ -182,15 +188,9 @@ def _picture(model, i, words):
     file, kind = model.held_out_.files[i], model.reader_["kind"]
     caption = f"{words}: {file}"
     if kind not in ("clips", "images"):
-        return f'<p class="soft">{_escaped(caption)}</p>'
+        return f'<p class="soft">{escape(caption)}</p>'
     sample = read(Found(kind, [file], [None]), model.reader_).X[0]
     return film(sample, caption)
-
-
-def _escaped(text):
-    from html import escape
-
-    return escape(text)
 
 
 def _projections(model):
@@ -200,19 +200,10 @@ def _projections(model):
     if components.ndim < 3 or (components.ndim > 4 and names[-1] != "color"):
         return Part("Projections", "<p>Not shown: samples are not pictures.</p>")
     pictures = [
-        film(component, f"projection {p}: dark is negative, bright is positive")
-        for p, component in enumerate(_drawable(components), start=1)
+        film(each, f"projection {p}: dark is negative, bright is positive", signed=True)
+        for p, each in enumerate(components, start=1)
     ]
     return Part("Projections", "".join(pictures))
-
-
-def _drawable(components):
-    """Weights with zero in the middle of the gray scale."""
-    for each in components:
-        largest = np.abs(each).max() or 1.0
-        shown = each.copy()
-        shown.flat[0], shown.flat[-1] = -largest, largest  # both ends of the scale
-        yield shown
 
 
 def _settings(model):

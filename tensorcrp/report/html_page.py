@@ -43,7 +43,7 @@ thead th { color: var(--soft); font-weight: 600; }
 .film { margin: 0 0 1rem; } .film figcaption { font-size: .85rem; color: var(--soft);
   overflow-wrap: anywhere; }
 .bad { color: var(--bad); }
-svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .rule { stroke: var(--line); } svg .dot { fill: var(--accent); }
 svg .bar { stroke: var(--accent); stroke-width: 2; }
 svg .guess { stroke: var(--bad); stroke-dasharray: 4 3; }
@@ -127,7 +127,7 @@ def dots(rows, guesses, unit="%"):
     guesses : list of (str, float)
         Name and value of each dashed line.
     """
-    left, width, step = 170, 640, 26
+    left, width, step = 140, 500, 26
     height = step * len(rows) + 34
 
     def place(value):
@@ -154,21 +154,22 @@ def dots(rows, guesses, unit="%"):
             f'<text x="{width - 48}" y="{y + 4}">{value:.1f}</text>'
         )
     lines = "; ".join(f"dashed: {name} {value:.1f} {unit}" for name, value in guesses)
+    most = round(1.3 * width)
     return (
         f'<div class="wide"><svg role="img" viewBox="0 0 {width} {height}" '
-        f'style="width:100%;min-width:22rem;max-width:{width}px">{"".join(drawn)}'
+        f'style="width:100%;min-width:20rem;max-width:{most}px">{"".join(drawn)}'
         f'</svg></div><p class="soft">{escape(lines)}</p>'
     )
 
 
-def _short(name, width=22):
+def _short(name, width=18):
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
 # --- pictures ---------------------------------------------------------------------
 
 
-def film(pixels, caption, most=8):
+def film(pixels, caption, most=8, signed=False):
     """A sample as a strip of frames with a caption, or an empty text.
 
     Parameters
@@ -178,8 +179,10 @@ def film(pixels, caption, most=8):
     caption : str
     most : int, default=8
         Frames to show.
+    signed : bool, default=False
+        Draw zero in the middle of the gray scale.
     """
-    source = png_address(strip(pixels, most))
+    source = png_address(strip(pixels, most, signed))
     words = escape(caption)
     return (
         f'<figure class="film"><img class="strip" alt="{words}" src="{source}">'
@@ -187,7 +190,7 @@ def film(pixels, caption, most=8):
     )
 
 
-def strip(pixels, most=8):
+def strip(pixels, most=8, signed=False):
     """Frames side by side as bytes (height, width[, 3]), enlarged to be seen."""
     pixels = np.asarray(pixels, float)
     colour = pixels.ndim > 2 and pixels.shape[-1] == 3
@@ -196,6 +199,9 @@ def strip(pixels, most=8):
     take = np.unique(np.linspace(0, len(pixels) - 1, most).round().astype(int))
     frames = pixels[take]
     low, span = frames.min(), np.ptp(frames) or 1.0
+    if signed:
+        largest = np.abs(frames).max() or 1.0
+        low, span = -largest, 2 * largest
     frames = np.rint(255 * (frames - low) / span).astype(np.uint8)
     gap = [(0, 0), (0, 0), (0, 1)] + [(0, 0)] * colour
     frames = np.pad(frames, gap, constant_values=255)
