@@ -9,9 +9,12 @@ if TYPE_CHECKING:  # what `__getattr__` loads
     from tensorcrp import baselines as baselines
     from tensorcrp import datasets as datasets
     from tensorcrp import experiments as experiments
+    from tensorcrp import files as files
     from tensorcrp import model_selection as model_selection
     from tensorcrp import persistence as persistence
     from tensorcrp import plotting as plotting
+    from tensorcrp import preprocessing as preprocessing
+    from tensorcrp import report as report
     from tensorcrp import scatter as scatter
     from tensorcrp import signals as signals
     from tensorcrp import solver as solver
@@ -30,8 +33,9 @@ _HOMES = {
     "TensorCRPCV": "model_selection",
 }
 _MODULES = (
-    *("baselines", "datasets", "experiments", "model_selection", "persistence"),
-    *("plotting", "scatter", "signals", "solver", "video"),
+    *("baselines", "datasets", "experiments", "files", "model_selection"),
+    *("persistence", "plotting", "preprocessing", "report", "scatter", "signals"),
+    *("solver", "video"),
 )
 
 if not TYPE_CHECKING:  # or checkers would accept every misspelt name

@@ -21,6 +21,13 @@ from tensorcrp.experiments.errors import BadRequest
 
 # Name: its module, and what it does.
 COMMANDS = {
+    "fit": (
+        "tensorcrp.commands.fit_command",
+        "a folder of clips, images or recordings in, a model file out",
+    ),
+    "predict": ("tensorcrp.commands.predict_command", "labels of new files"),
+    "transform": ("tensorcrp.commands.transform_command", "features of new files"),
+    "inspect": ("tensorcrp.commands.inspect_command", "what is in a model file"),
     "compare": (
         "tensorcrp.experiments.compare",
         "every method on your data, or on digits and synthetic clips",

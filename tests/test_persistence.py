@@ -27,15 +27,16 @@ from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
 import tensorcrp.persistence
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
 from tensorcrp.persistence import CLASSIFIERS, ModelFormatError, load, save
 from tensorcrp.persistence import _classes as models_module
-from tensorcrp.persistence import _estimators as estimators_module
+from tensorcrp.persistence import _classifiers as classifiers_module
 from tensorcrp.persistence import _limits as limits
 from tensorcrp.persistence import _model_file as format_module
 
@@ -292,6 +293,11 @@ SUPPORTED = [
     LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
     LinearSVC(random_state=0),
     LogisticRegression(class_weight={0: 1.0, 1: 2.0, 2: 1.0}),
+    NearestCentroid(),
+    NearestCentroid(metric="manhattan"),
+    SVC(),
+    SVC(kernel="linear", class_weight="balanced", decision_function_shape="ovo"),
+    SVC(kernel="poly", degree=2, gamma=0.1),
 ]
 
 
@@ -316,9 +322,8 @@ def test_judges(judge, path):
 @pytest.mark.parametrize(
     "judge",
     [
-        SVC(),
         RandomForestClassifier(3, random_state=0),
-        make_pipeline(GaussianNB()),
+        make_pipeline(FunctionTransformer(), GaussianNB()),
         KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()),
         KNeighborsClassifier(weights=np.ones_like),
     ],
@@ -330,7 +335,7 @@ def test_other_judges_are_refused_before_anything_is_written(judge, fitted, path
     if fitted:
         model.fit(X, Y)
     path.write_text("the old file")
-    with pytest.raises(ModelFormatError, match=r"estimator.*(code|skops)"):
+    with pytest.raises(ModelFormatError, match=r"(estimator|step).*(code|skops)"):
         save(model, path)
     assert path.read_text() == "the old file"
     assert [each.name for each in path.parent.iterdir()] == [path.name]
@@ -379,7 +384,7 @@ def test_splitters(cv, path):
 
 def test_a_judge_of_another_scikit_learn_warns(path, monkeypatch):
     save(TensorCRPCV(GaussianNB(), **GRID).fit(X, Y), path)
-    monkeypatch.setattr(estimators_module, "SKLEARN", "99.0")
+    monkeypatch.setattr(classifiers_module, "SKLEARN", "99.0")
     with pytest.warns(InconsistentVersionWarning, match="GaussianNB"):
         load(path)
     save(TensorCRPCV(**GRID).fit(X, Y), path)

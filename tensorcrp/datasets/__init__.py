@@ -16,12 +16,14 @@ from tensorcrp.datasets._fetch import (
     fetch_usps,
     list_datasets,
 )
+from tensorcrp.datasets._folders import are_images, read_images
 from tensorcrp.datasets._made import make_multichannel, make_tensor_classification
 from tensorcrp.datasets._moving import make_moving_shapes
 from tensorcrp.datasets._read import read_tensors
 from tensorcrp.datasets._shipped import load_digits
 
 __all__ = [
+    "are_images",
     "fetch_dataset",
     "fetch_olivetti",
     "fetch_umist",
@@ -31,5 +33,6 @@ __all__ = [
     "make_moving_shapes",
     "make_multichannel",
     "make_tensor_classification",
+    "read_images",
     "read_tensors",
 ]

@@ -4,15 +4,21 @@ In: ``folder/class/file``. Out: images (n, height, width[, 3]) or clips
 (n, frames, height, width[, 3]) and labels, as a Bunch.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.types import AnyPath, Fields
 from tensorcrp.datasets._bunch import as_bunch
 from tensorcrp.datasets._images import read_image
 
-_IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pbm", ".tif", ".tiff"}
+IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pbm", ".tif", ".tiff"}
 
 
 def read_folder(folder, **options):
@@ -20,8 +26,7 @@ def read_folder(folder, **options):
     from tensorcrp.video import labelled_files, read_clips
 
     files, codes, names = labelled_files(folder)
-    pictures = sum(Path(path).suffix.lower() in _IMAGES for path in files)
-    if 2 * pictures >= len(files):
+    if are_images(files):
         return _read_images(files, codes, names, folder, **options)
     clips = read_clips(folder, **options)
     return as_bunch(
@@ -36,33 +41,110 @@ def read_folder(folder, **options):
     )
 
 
-def _read_images(
-    files, codes, names, folder, *, size=None, color="gray", on_error="raise"
-):
-    """Images in their own depth; resized by area to `size`, else all of one size."""
+def are_images(files: Sequence[AnyPath]) -> bool:
+    """Whether most of the files are images, by their names.
+
+    Parameters
+    ----------
+    files : list of paths
+        Nothing is opened.
+
+    Returns
+    -------
+    bool
+        True if at least half of the names end as those of images do.
+
+    Examples
+    --------
+    >>> from tensorcrp.datasets import are_images
+    >>> are_images(["a.png", "b.JPG", "notes.txt"])
+    True
+    """
+    pictures = sum(Path(path).suffix.lower() in IMAGES for path in files)
+    return 2 * pictures >= len(files)
+
+
+def _read_images(files, codes, names, folder, **options):
+    """Labelled images; an error if fewer than two classes can be read."""
+    images = read_images(files, **options)
+    kept = _positions(files, images.files)
+    if len(np.unique(codes[kept])) < 2:
+        reason = f": {images.skipped[0][1]}" if images.skipped else "."
+        raise ValueError(f"too few images of {folder} can be read{reason}")
+    return as_bunch(
+        images.data,
+        codes[kept],
+        f"{len(kept)} images of shape {images.data.shape[1:]} read from {folder}.",
+        mode_names=images.mode_names,
+        target_names=names,
+        files=images.files,
+        skipped=images.skipped,
+    )
+
+
+def _positions(files, kept):
+    """Where the files that were kept are among all of them."""
+    places = {path: i for i, path in enumerate(files)}
+    return np.array([places[path] for path in kept], int)
+
+
+def read_images(
+    files: Sequence[AnyPath],
+    *,
+    size: tuple[int, int] | None = None,
+    color: Literal["gray", "rgb"] = "gray",
+    on_error: Literal["raise", "skip"] = "raise",
+) -> Fields:
+    """Read image files in their own depth (extra ``files``).
+
+    Parameters
+    ----------
+    files : list of paths
+        One image each.
+    size : (int, int), default=None
+        Height and width to which images are resized by area; None if all have one size.
+    color : {"gray", "rgb"}, default="gray"
+        One value per pixel, or three as a last mode.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with a file that cannot be read; "skip" lists it in ``skipped``.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, height, width) or (n, height, width, 3), ``files`` of the images,
+        ``mode_names``, and ``skipped``, pairs of file and reason.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from PIL import Image
+    >>> from tensorcrp.datasets import read_images
+    >>> with TemporaryDirectory() as folder:
+    ...     Image.new("L", (8, 6)).save(f"{folder}/a.png")
+    ...     read_images([f"{folder}/a.png"], size=(3, 4)).data.shape
+    (1, 3, 4)
+    """
     check_choice("color", color, ("gray", "rgb"))
     check_choice("on_error", on_error, ("raise", "skip"))
     _check_image_size(size)
     X, kept, skipped = [], [], []
-    for i, path in enumerate(files):
+    for path in map(str, files):
         try:
             pixels = read_image(path, size, color)
             _check_alike(path, pixels, X[0] if X else pixels)
             X.append(pixels)
-            kept.append(i)
+            kept.append(path)
         except ValueError as error:
             if on_error == "raise":
                 raise
             skipped.append((path, str(error)))
-    if len(np.unique(codes[kept])) < 2:
-        raise ValueError(f"too few images of {folder} can be read: {skipped[0][1]}")
-    return as_bunch(
-        np.stack(X),
-        codes[kept],
-        f"{len(X)} images of shape {X[0].shape} read from {folder}.",
+    if not X:
+        reason = f" First reason: {skipped[0][1]}" if skipped else ""
+        raise ValueError(f"no image could be read.{reason}")
+    return Bunch(
+        data=np.stack(X),
+        files=kept,
         mode_names=("row", "column", "color")[: X[0].ndim],
-        target_names=names,
-        files=[files[i] for i in kept],
         skipped=skipped,
     )
 

@@ -17,9 +17,12 @@ from tensorcrp.base.types import AnyPath
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.data import check_data, check_splits, load
 from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.methods import all_methods, chosen_methods
 from tensorcrp.experiments.options import (
     add_common,
+    add_settings,
+    given_settings,
     kept_runs,
     say,
     training_size,
@@ -66,6 +69,7 @@ def add_command(commands):
     parser.add_argument("--repeats", type=whole_number(2), default=5, metavar="N")
     parser.add_argument("--out", metavar="DIR", help="keep rows, tables, figures here")
     add_common(parser)
+    add_settings(parser.add_argument_group("reading of files and folders"))
     parser.set_defaults(run=run, error=parser.error, kept=kept_runs)
 
 
@@ -80,6 +84,7 @@ def run(args):
         seed=args.seed,
         jobs=args.jobs,
         out=args.out,
+        options=given_settings(args),
     )
     tables = tables_of(Rows(rows))
     for table in tables:
@@ -103,6 +108,7 @@ def compare_methods(
     seed: int = 0,
     jobs: int = 1,
     out: AnyPath | None = None,
+    options: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Fit methods to a few training samples, and classify the others.
 
@@ -125,6 +131,9 @@ def compare_methods(
     out : path, default=None
         Folder for rows, tables, figures and a report; finished rows that are in it
         already are used again.
+    options : dict, default=None
+        How files and folders are read, as in `tensorcrp.datasets.read_tensors`, and
+        "motion", as in `tensorcrp.preprocessing.Motion`. Folders are decoded once.
 
     Returns
     -------
@@ -143,9 +152,11 @@ def compare_methods(
     names = chosen_methods(methods and _listed(methods))
     check_data(data)
     folder = None if out is None else check_output(out)
-    check_splits(data, per_class, repeats, seed)
-    plan = compare_plan(data, per_class, repeats, seed, names)
-    rows = run_all(plan, Store(folder and folder / "rows.jsonl", say, row_defect), jobs)
+    with reading(options):
+        check_splits(data, per_class, repeats, seed)
+        plan = compare_plan(data, per_class, repeats, seed, names)
+        store = Store(folder and folder / "rows.jsonl", say, row_defect)
+        rows = run_all(plan, store, jobs)
     if folder is not None:
         write_all(folder, "tensorcrp compare", tables_of(Rows(rows)), Rows(rows))
     return rows

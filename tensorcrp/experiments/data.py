@@ -17,6 +17,7 @@ import numpy as np
 
 from tensorcrp import datasets
 from tensorcrp.datasets.origins import checksum
+from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
 
 VARIABLE = "TENSORCRP_DATA"
@@ -78,6 +79,12 @@ def check_data(names):
             f"the data folder {folder} (from --data or {VARIABLE}) does not exist. "
             "Give the folder that holds NAME.npz files, or leave it out."
         )
+    for name in names:
+        if name in known_names() and Path(name).exists():
+            raise BadRequest(
+                f"{name} is a built-in data set, and there is a file or folder {name} "
+                f"here: write .{os.sep}{name} for yours, or rename it."
+            )
     unknown = [n for n in names if n not in known_names() and not Path(n).exists()]
     for name in unknown:
         if os.sep in name or Path(name).suffix:
@@ -99,9 +106,13 @@ def data_folder(path):
             os.environ[VARIABLE] = before
 
 
-@lru_cache(maxsize=2)
 def load(name):
     """A data set as `Data`; `Skip` if it is not available."""
+    return _load(name, folder_cache.settings())
+
+
+@lru_cache(maxsize=2)
+def _load(name, settings):
     bunch = _bunch(name)
     X, y = bunch.data, bunch.target
     if y is None:
@@ -112,6 +123,9 @@ def load(name):
         digest = checksum(np.frombuffer(digest.encode(), np.uint8), groups)
     labels, codes = np.unique(y, return_inverse=True)
     return Data(name, _scaled(X), codes, groups, digest, _names(labels, bunch))
+
+
+load.cache_clear = _load.cache_clear
 
 
 def _names(labels, bunch):
@@ -138,7 +152,7 @@ def _bunch(name):
         except FileNotFoundError as error:
             raise Skip(f"data not found: {error}") from error
     try:
-        return datasets.read_tensors(name)
+        return folder_cache.read(name)
     except ImportError as error:
         raise BadRequest(f"cannot read {name}: {error}") from error
     except (ValueError, TypeError, OSError) as error:

@@ -22,6 +22,48 @@ def add_common(parser):
     )
 
 
+MOTIONS = ("none", "centred", "difference", "root")
+
+
+def add_settings(group, motions=MOTIONS):
+    """Options of the readers of files, and of what is done along time."""
+    number = whole_number(1)
+
+    def add(name, words=None, **how):
+        group.add_argument(name, help=words, **how)
+
+    add("--frames", "of a clip (default: 16)", type=number, metavar="N")
+    sizes = {"type": number, "nargs": 2, "metavar": ("HEIGHT", "WIDTH")}
+    add("--size", "of frames and images (default of clips: 32 32)", **sizes)
+    add("--color", choices=("gray", "rgb"))
+    add("--sampling", choices=("uniform", "center", "windows"))
+    add("--stride", "frames between windows", type=number, metavar="N")
+    add("--motion", "transformation along time", choices=motions)
+    add_on_error(group)
+    add("--data", "samples in a file of arrays", metavar="NAME", dest="data_name")
+    add("--target", "labels in a file of arrays", metavar="NAME")
+    add("--samples", choices=("first", "last"))
+
+
+def add_on_error(group):
+    """What becomes of files that cannot be read."""
+    group.add_argument(
+        "--on-error",
+        choices=("skip", "raise"),
+        default="skip",
+        help="list and skip files that cannot be read, or end (default: skip)",
+    )
+
+
+def given_settings(args):
+    """The options of `add_settings` that were given, by the names of the readers."""
+    names = ("frames", "color", "sampling", "stride", "motion", "on_error", "target")
+    found = {name: getattr(args, name) for name in (*names, "samples")}
+    found["data"] = args.data_name
+    found["size"] = None if args.size is None else tuple(args.size)
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def cores():
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -5,22 +5,19 @@ In: tables and rows. Out: files, each replaced whole.
 
 import html
 import re
+import sys
 from base64 import b64encode
 from hashlib import sha256
 
-from tensorcrp import __version__
+from tensorcrp.base.results import size_words
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
 from tensorcrp.experiments.store import check_file, check_folder, write_whole
+from tensorcrp.experiments.tables import printable
+from tensorcrp.report.html_page import Part, dots, page
 
 LONGEST_NAME = 50
-STYLE = """
-body { font-family: sans-serif; max-width: 70em; margin: 2em auto; color: #222; }
-table { border-collapse: collapse; } th, td { padding: .2em .7em; text-align: left; }
-thead { border-bottom: 2px solid #222; } tbody tr:nth-child(even) { background: #eee; }
-img { max-width: 100%; }
-"""
 
 
 def write_all(folder, title, tables, rows, figures=None):
@@ -32,10 +29,13 @@ def write_all(folder, title, tables, rows, figures=None):
     for ending, form in {"md": "markdown", "tex": "latex"}.items():
         text = "\n".join(getattr(table, form)() for table in tables)
         write_whole(folder / f"tables.{ending}", text)
+    compared = rows if figures is None else None
     figures = comparison_figures(rows) if figures is None else figures
     images = {name: _write_figure(folder, name, draw) for name, draw in figures.items()}
     skipped = rows.skipped_lines()
-    write_whole(folder / "report.html", report(title, tables, images, skipped))
+    write_whole(
+        folder / "report.html", report(title, tables, images, skipped, compared)
+    )
 
 
 def check_output(path):
@@ -87,21 +87,56 @@ def _write_figure(folder, name, draw):
     return images["png"]
 
 
-def report(title, tables, images, skipped):
+def report(title, tables, images, skipped, rows=None):
     """One HTML page with everything in it: no file or host beside it is needed."""
-    drawn = "".join(
-        f'<figure><img alt="{html.escape(name)}" src="data:image/png;base64,'
-        f'{b64encode(data).decode()}"></figure>'
-        for name, data in images.items()
-    )
-    missing = "".join(f"<li>{html.escape(line)}</li>" for line in skipped)
-    missing = f"<h2>Skipped</h2><ul>{missing}</ul>" if missing else ""
+    parts = [Part("Accuracy", _dots(rows))] if rows is not None else []
+    drawn = "".join(f'<div class="wide">{table.html()}</div>' for table in tables)
+    parts.append(Part("Tables", drawn))
+    if rows is None:  # figures of their own; a comparison is drawn as dots
+        parts.append(
+            Part("Figures", "".join(_figure(*pair) for pair in images.items()))
+        )
+    if skipped:
+        missing = "".join(f"<li>{html.escape(line)}</li>" for line in skipped)
+        parts.append(Part("Skipped", f"<ul>{missing}</ul>"))
+    return page(title, parts, command=" ".join(["tensorcrp", *sys.argv[1:]]))
+
+
+def _figure(name, data):
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>"
-        f"<h1>{html.escape(title)}</h1><p>tensorcrp {__version__}</p>"
-        f"{''.join(table.html() for table in tables)}{drawn}{missing}</body></html>\n"
+        f'<figure><img class="figure" alt="{html.escape(name)}" '
+        f'src="data:image/png;base64,{b64encode(data).decode()}"></figure>'
     )
+
+
+def _dots(rows):
+    """Methods of a comparison, best first: mean and deviation over the splits."""
+    drawn = []
+    for data in rows.data():
+        for train in rows.sizes(data):
+            for classifier in CLASSIFIERS:
+                drawn.append(_dots_of(rows, data, train, classifier))
+    return "".join(drawn)
+
+
+def _dots_of(rows, data, train, classifier):
+    scores = {
+        name: rows.score(data, train, name, classifier, "honest")
+        for name in rows.methods()
+        if rows.cell(data, train, name)
+    }
+    found = [(name, s) for name, s in scores.items() if s is not None]
+    if not found:
+        return ""
+    found.sort(key=lambda pair: -pair[1].mean)
+    spans = [
+        (name, s.mean, max(0, s.mean - (s.std or 0)), min(100, s.mean + (s.std or 0)))
+        for name, s in found
+    ]
+    n_classes = rows.cell(data, train, found[0][0])[0]["n_classes"]
+    title = f"{data}, {size_words(train)}, {classifier}: mean and deviation, best first"
+    guesses = [("chance", 100 / n_classes)]
+    return f"<h3>{html.escape(printable(title))}</h3>{dots(spans, guesses)}"
 
 
 def _slug(text):

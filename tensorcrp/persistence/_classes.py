@@ -14,8 +14,15 @@ from sklearn import model_selection
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
 
 from tensorcrp.baselines import BASELINES
 from tensorcrp.baselines.catalogue import (
@@ -62,6 +69,23 @@ CLASSIFIER_RULES = {
     LinearDiscriminantAnalysis: LABELLED | _LINEAR,
     LinearSVC: LABELLED | _LINEAR,
     LogisticRegression: LABELLED | _LINEAR,
+    NearestCentroid: LABELLED
+    | {"centroids_": "array c n", "class_prior_": "array c"}
+    | {"within_class_std_dev_": "array n"},
+    SVC: LABELLED
+    | {"support_vectors_": "array s n", "support_": "whole s", "_n_support": "whole c"}
+    | dict.fromkeys(["dual_coef_", "_dual_coef_"], "array d s")
+    | dict.fromkeys(["intercept_", "_intercept_"], "array p")
+    | {"_gamma": "number", "_probA": "array z", "_probB": "array z"},
+}
+
+# Scalers, feature by feature: an array, or None where nothing is done.
+SCALER_RULES = {
+    StandardScaler: dict.fromkeys(["mean_", "scale_"], "optional n"),
+    MinMaxScaler: dict.fromkeys(["min_", "scale_"], "array n"),
+    MaxAbsScaler: {"scale_": "array n"},
+    RobustScaler: dict.fromkeys(["center_", "scale_"], "optional n"),
+    Normalizer: {},
 }
 
 _SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
@@ -78,6 +102,7 @@ CLASSES = by_name(MODELS) | {
     alias: each.cls for each in BASELINES for alias in each.aliases
 }
 CLASSIFIERS: dict[str, Any] = by_name(CLASSIFIER_RULES)
+SCALERS = by_name(SCALER_RULES)
 SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
 # What skops.io does not know by itself.
 SKOPS_TYPES: tuple[str, ...] = tuple(

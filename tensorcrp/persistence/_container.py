@@ -95,6 +95,7 @@ def unpack(file, size):
         _read(file, _bytes(arrays[name]), digest)
     if digest.hexdigest().encode() != checksum:
         raise ModelFormatError("the checksum is wrong: the file is damaged.")
+    texts["tensorcrp_sha256"] = checksum.decode()
     return texts, {name: _native(array) for name, array in arrays.items()}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 # Bytes and values of a text: parsed values take up to fifty times the bytes of their
 # text, and some microseconds each.
 LARGEST, MOST = 2**21, 2**17
-DEEPEST = 64
+DEEPEST = 96  # of brackets: a value of `_limits` takes up to four levels
 
 
 class ModelFormatError(ValueError):

@@ -14,7 +14,7 @@ from math import prod
 
 from tensorcrp.persistence._json import ModelFormatError
 
-DEEPEST = 24  # nesting of values; the JSON below may have twice as many levels
+DEEPEST = 24  # nesting of values; `_json` has the levels of brackets
 # Of one file: estimators, classifiers, splitters, random numbers and statistics.
 OBJECTS = 32
 TEXTS = 2**20  # texts that become Python objects, of some 80 bytes each

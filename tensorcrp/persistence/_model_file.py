@@ -24,7 +24,7 @@ from tensorcrp.persistence._plain import Reader, Writer
 
 # A file of a newer minor version is read, with what is unknown left out; one of a
 # newer major version is not. The header itself is the same in every version.
-MAJOR, MINOR = 1, 2
+MAJOR, MINOR = 1, 3
 ONCE = 2  # minor version since which every array is named once
 TEXTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
 
@@ -39,10 +39,12 @@ def save(estimator: Any, path: AnyPath) -> None:
 
     Parameters
     ----------
-    estimator : estimator of tensorcrp
+    estimator : estimator of tensorcrp, or Pipeline
         Fitted or not, or in the middle of a stream of batches. Its parameters must be
         plain: numbers, strings, arrays, a RandomState, and for `TensorCRPCV` the
-        classifiers and splitters listed in `tensorcrp.persistence`.
+        classifiers and splitters listed in `tensorcrp.persistence`. The steps of a
+        scikit-learn `Pipeline` are estimators of the package, `CLASSIFIERS` and
+        scalers.
     path : path
         By convention it ends in ``.safetensors``.
 
@@ -71,11 +73,10 @@ def save(estimator: Any, path: AnyPath) -> None:
     writer = Writer(own)
     params = writer.json(parts["params"], "")
     state = writer.json(parts["state"], "")
-    shape = [int(size) for size in parts["state"].get("sample_shape_", ())]
     texts = {
         "format": f"{MAJOR}.{MINOR}",
         "class": parts["class"],
-        "sample_shape": write_json(shape or None),
+        "sample_shape": write_json(sample_shape(estimator)),
         "versions": write_json(_versions()),
         "parameters": write_json(params),
         "state": write_json(state),
@@ -139,10 +140,65 @@ def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
     params, state = map(Reader(arrays, known).value, trees)
     parts = {"class": texts["class"], "params": params, "state": state}
     estimator = model_from(parts, newer)
-    shape = getattr(estimator, "sample_shape_", None)
-    if read_json(texts["sample_shape"]) != (shape and list(shape)):
+    if read_json(texts["sample_shape"]) != sample_shape(estimator):
         raise ModelFormatError("the header has another sample_shape than the model.")
     return estimator
+
+
+def describe(path: AnyPath, *, max_bytes: int = 2**30) -> dict[str, Any]:
+    """Say what a model file holds, without building the model.
+
+    Parameters
+    ----------
+    path : path
+        A file that `save` wrote.
+    max_bytes : int, default=2**30
+        Larger files are rejected.
+
+    Returns
+    -------
+    dict
+        "class", "format", "sample_shape", "versions", "checksum" and "arrays", the
+        shapes of all arrays by name.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is damaged, was not written by `save`, or has a newer major version.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.baselines import MPCA
+    >>> from tensorcrp.persistence import describe, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(MPCA(sizes=(4, 3)), f"{folder}/mpca.safetensors")
+    ...     describe(f"{folder}/mpca.safetensors")["class"]
+    'MPCA'
+    """
+    with open_model(path, max_bytes) as (file, size):
+        texts, arrays = unpack(file, size)
+    _check_version(texts)
+    if TEXTS - set(texts):
+        raise ModelFormatError(f"a header with the texts {sorted(texts)}."[:300])
+    return {
+        "class": texts["class"],
+        "format": texts["format"],
+        "sample_shape": read_json(texts["sample_shape"]),
+        "versions": read_json(texts["versions"]),
+        "checksum": texts["tensorcrp_sha256"],
+        "arrays": {name: array.shape for name, array in arrays.items()},
+    }
+
+
+def sample_shape(estimator):
+    """Sizes of the modes of a sample, as a list, or None if nothing is fitted."""
+    steps = getattr(estimator, "steps", [(None, estimator)])
+    for _, step in steps:
+        shape = getattr(step, "sample_shape_", None)
+        if shape is not None:
+            return [int(size) for size in shape]
+    return None
 
 
 def _check_version(texts):

@@ -12,6 +12,7 @@ from math import isfinite
 import numpy as np
 
 from tensorcrp.persistence._container import MODES, NAMES
+from tensorcrp.persistence._json import DEEPEST as BRACKETS
 from tensorcrp.persistence._json import ModelFormatError
 from tensorcrp.persistence._limits import DEEPEST, LONGEST
 
@@ -124,7 +125,7 @@ class Reader:
 
     def value(self, node, depth=0):
         """The value that a JSON node means."""
-        if depth > DEEPEST:
+        if depth > BRACKETS:
             raise ModelFormatError("values are nested too deep.")
         if node is None or type(node) in (bool, int, float, str):
             return node

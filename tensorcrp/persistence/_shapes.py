@@ -3,7 +3,7 @@
 A rule is a kind and the axes of an array, as "modes h l k". ``*`` means the modes of a
 sample, P their product, ``l`` the mode whose turn it is, ``_`` any size; every
 other letter has one value per object: h components, k the rank, c classes, s samples,
-n features.
+n features, d, p and z of support vector machines.
 """
 
 import numpy as np
@@ -54,6 +54,16 @@ def _sizes_of(axis, sizes):
 def _are_numbers(value, axes, sizes):
     """A finite array of real numbers of any type."""
     return _is_array(value, axes, sizes, kinds="fiub")
+
+
+def _are_whole(value, axes, sizes):
+    """An array of integers in C's int."""
+    return _is_array(value, axes, sizes, kinds="i") and value.dtype == np.int32
+
+
+def _is_optional(value, axes, sizes):
+    """A finite array of floats, or None."""
+    return value is None or _is_array(value, axes, sizes)
 
 
 def _is_intercept(value, axes, sizes):
@@ -133,5 +143,7 @@ _KINDS = {
     "modes": _are_modes,
     "number": _is_number,
     "numbers": _are_numbers,
+    "optional": _is_optional,
     "permutation": _is_permutation,
+    "whole": _are_whole,
 }

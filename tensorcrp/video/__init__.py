@@ -13,8 +13,20 @@ written in C, so give it files that you trust.
 """
 
 from tensorcrp.video._folder import Clips, read_clips
-from tensorcrp.video._listing import labelled_files
+from tensorcrp.video._listing import (
+    files_below,
+    labelled_files,
+    train_test_folders,
+)
 from tensorcrp.video._opening import ClipError
 from tensorcrp.video._write import write_clip
 
-__all__ = ["ClipError", "Clips", "labelled_files", "read_clips", "write_clip"]
+__all__ = [
+    "ClipError",
+    "Clips",
+    "files_below",
+    "labelled_files",
+    "read_clips",
+    "train_test_folders",
+    "write_clip",
+]

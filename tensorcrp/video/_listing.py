@@ -50,6 +50,12 @@ def labelled_files(folder: AnyPath) -> tuple[list[str], Integers, list[str]]:
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder; {_LAYOUT}.")
+    split = train_test_folders(folder)
+    if split is not None:
+        raise ValueError(
+            f"{folder} holds a split, not two classes: read {split[0]} and {split[1]} "
+            "one after the other."
+        )
     classes = sorted(_children(folder)[0])
     if not classes:
         raise ValueError(
@@ -70,6 +76,90 @@ def labelled_files(folder: AnyPath) -> tuple[list[str], Integers, list[str]]:
         )
     codes = np.repeat(np.arange(len(names)), [len(files) for files in inside])
     return [str(path) for files in inside for path in files], codes, names
+
+
+def files_below(folder: AnyPath) -> list[str]:
+    """All files of a folder, however deep.
+
+    Parameters
+    ----------
+    folder : path
+        Hidden files and folders are ignored. A subfolder that may not be read and a
+        link that leads out of the folder are errors.
+
+    Returns
+    -------
+    list of str
+        Sorted.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.video import files_below
+    >>> with TemporaryDirectory() as folder:
+    ...     (Path(folder) / "new").mkdir()
+    ...     (Path(folder) / "new" / "a.mp4").touch()
+    ...     [Path(file).name for file in files_below(folder)]
+    ['a.mp4']
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} is not a folder; check the path.")
+    found = _files_in(folder)
+    for path in found:
+        _check_inside(path, folder)
+    return [str(path) for path in found]
+
+
+_TRAIN = ("train", "training")
+_TEST = ("test", "testing")
+
+
+def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
+    """The two halves of a folder that is split for training and test.
+
+    Parameters
+    ----------
+    folder : path
+        A split is a folder with exactly two subfolders, called ``train`` (or
+        ``training``) and ``test`` (or ``testing``), both with one subfolder per class.
+
+    Returns
+    -------
+    (str, str) or None
+        Folder of the training files and folder of the test files; None if the folder
+        is not a split.
+
+    Raises
+    ------
+    ValueError
+        If the two subfolders hold files and no classes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp.video import train_test_folders
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("train/run", "train/walk", "test/run", "test/walk"):
+    ...         (Path(folder) / name).mkdir(parents=True)
+    ...     [Path(half).name for half in train_test_folders(folder)]
+    ['train', 'test']
+    """
+    children = {path.name.lower(): path for path in _children(Path(folder))[0]}
+    train = next((children[name] for name in _TRAIN if name in children), None)
+    test = next((children[name] for name in _TEST if name in children), None)
+    if train is None or test is None or len(children) != 2:
+        return None
+    for half in (train, test):
+        if not _children(half)[0]:
+            raise ValueError(
+                f"{half} holds files and no class folders; {_LAYOUT}, in "
+                f"{train.name}/ and in {test.name}/. If these are names of classes, "
+                "rename the folders."
+            )
+    return str(train), str(test)
 
 
 _LAYOUT = "put the files of each class into a subfolder of its own: folder/class/file"

@@ -1,0 +1,88 @@
+"""``tensorcrp fit DATA -o MODEL``: labelled files in, one model file out."""
+
+import sys
+from time import perf_counter
+
+from tensorcrp.commands.reading_options import (
+    add_reading,
+    as_request,
+    check_output_file,
+    list_skipped,
+    nothing_kept,
+    settings,
+)
+from tensorcrp.experiments.options import whole_number
+
+
+def add_command(commands):
+    """Add the command to the parser of ``tensorcrp``."""
+    parser = commands.add_parser(
+        "fit",
+        description="Fit a classifier to a folder with one subfolder of clips or "
+        "images per class, or to a file of arrays or epochs. Motion, rank, ridge and "
+        "number of components are chosen by cross-validation; the accuracy to expect "
+        "is that of files held out from all choices.",
+    )
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help="folder/class/file, folder/train and folder/test, or a .npz, .mat, .h5, "
+        ".zarr or .fif file",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="MODEL", help="the model file to write"
+    )
+    parser.add_argument("--report", metavar="DIR", help="write DIR/report.html")
+    parser.add_argument(
+        "--classifier",
+        choices=("lda", "logistic", "nearest-mean", "1-nn", "linear-svm", "rbf-svm"),
+        default="lda",
+        help="of the features (default: lda)",
+    )
+    parser.add_argument(
+        "--folds", type=whole_number(2), default=5, metavar="N", help="(default: 5)"
+    )
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the folds"
+    )
+    add_reading(parser, fitting=True)
+    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+
+
+def run(args):
+    """Run the command; returns the exit code."""
+    from tensorcrp.commands.printed import print_fit
+    from tensorcrp.files import FileClassifier
+    from tensorcrp.persistence import save
+
+    start = perf_counter()
+    check_output_file(args.output, "-o")
+    if args.report is not None:
+        from tensorcrp.report import check_report
+
+        with as_request():
+            check_report(args.report)
+    model = FileClassifier(
+        args.classifier, cv=args.folds, random_state=args.seed, **settings(args)
+    )
+    with as_request():
+        model.fit(args.data, groups=args.groups)
+        list_skipped(model.skipped_)
+        save(model, args.output)
+    print_fit(model)
+    if args.report is not None:
+        _report(model, args)
+    print(f"\n{args.output} written in {perf_counter() - start:.0f} s; use it by")
+    print(f"  tensorcrp predict {args.output} FILES")
+    return 0
+
+
+def _report(model, args):
+    from tensorcrp.report import write_fit_report
+
+    path = write_fit_report(model, args.report, command=_command())
+    print(f"\nreport: {path}")
+
+
+def _command():
+    return " ".join(["tensorcrp", *sys.argv[1:]])

@@ -1,0 +1,176 @@
+"""Options of every command that reads files, and errors in their words.
+
+In: an argparse parser, or parsed arguments. Out: options, parameters of a
+`FileClassifier`, or a `BadRequest` that names an option and not a Python argument.
+"""
+
+import re
+import sys
+from contextlib import contextmanager
+
+from tensorcrp.base.files import check_replaceable
+from tensorcrp.experiments.errors import BadRequest
+from tensorcrp.experiments.options import (
+    MOTIONS,
+    add_on_error,
+    add_settings,
+    cores,
+    given_settings,
+    say,
+    whole_number,
+)
+
+# Python's words in messages of the readers -> those of the command line.
+WORDS = (
+    (r'(pass )?on_error="skip"', "--on-error skip"),
+    (r'samples="(\w+)"', r"--samples \1"),
+    (r"size=\(height, width\)", "--size HEIGHT WIDTH"),
+    (r"frames=(\d+)", r"--frames \1"),
+    (r'sampling="(\w+)"', r"--sampling \1"),
+    (r"stride=(\d+)", r"--stride \1"),
+    (r'read_tensors\(path, data="(\w+)", target="(\w+)"\)', r"--data \1 --target \2"),
+    (r"\bdata=(?=[ .;,]|$)", "--data"),
+    (r"\btarget=(?=[ .;,]|$)", "--target"),
+    (r"^groups '", "--groups '"),
+    (r"^motion must", "--motion must"),
+    (r"^classifier must", "--classifier must"),
+)
+
+
+_SKIP = re.compile(r",? or --on-error skip( to leave it out)?")
+
+
+def add_reading(parser, fitting):
+    """Options of the readers; a model knows how its files are read."""
+    group = parser.add_argument_group("reading of files")
+    if fitting:
+        add_settings(group, ("auto", *MOTIONS))
+        group.add_argument("--groups", metavar="RULE", help=GROUPS)
+    else:
+        add_on_error(group)
+    group.add_argument(
+        "--jobs",
+        type=whole_number(1),
+        default=cores(),
+        metavar="N",
+        help="threads and processes (default: one per core)",
+    )
+    group.add_argument(
+        "--cache", metavar="DIR", help="keep decoded clips here for the next command"
+    )
+
+
+GROUPS = (
+    "what stays together in every split: parent (folder/class/GROUP/file), "
+    "FILE.csv:COLUMN, a regular expression on the path, or an array of the file"
+)
+
+
+def settings(args):
+    """Parameters of a FileClassifier from parsed arguments."""
+    how = {"n_jobs": args.jobs, "cache": args.cache, "verbose": 1}
+    return given_settings(args) | how
+
+
+def in_options(text):
+    """A message of the readers with options in place of Python's arguments."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+@contextmanager
+def as_request():
+    """Turn errors that the user can correct into one sentence and exit code 2."""
+    try:
+        yield
+    except BadRequest:
+        raise
+    except OSError as error:
+        if error.strerror is not None and error.errno == 28:  # a full disk
+            raise
+        raise BadRequest(_path_words(error)) from error
+    except (ValueError, TypeError, ImportError) as error:
+        raise BadRequest(in_options(str(error))) from error
+
+
+def _path_words(error):
+    if error.strerror is None:
+        return str(error)
+    return f"{error.strerror}: {error.filename}"
+
+
+def check_output_file(path, option):
+    """Find out now whether a file can be written later."""
+    try:
+        check_replaceable(path)
+    except (OSError, ValueError) as error:
+        reason = _path_words(error) if isinstance(error, OSError) else error
+        raise BadRequest(f"{option} {path} cannot be written: {reason}") from error
+
+
+def given_data(paths):
+    """The path, the paths, or those that stdin lists, one per line (``-``)."""
+    if paths == ["-"]:
+        paths = [line for line in sys.stdin.read().splitlines() if line.strip()]
+        if not paths:
+            raise BadRequest("nothing to read: stdin lists no files.")
+        return paths
+    if "-" in paths:
+        raise BadRequest("give - alone to read the names of files from stdin.")
+    return paths[0] if len(paths) == 1 else paths
+
+
+def list_skipped(skipped):
+    """All files that could not be read, at once, on stderr."""
+    if skipped:
+        files = "1 file" if len(skipped) == 1 else f"{len(skipped)} files"
+        say(f"{files} could not be read:")
+        for path, reason in skipped:
+            reason = _SKIP.sub("", in_options(reason))
+            say(f"  {reason if path in reason else f'{path}: {reason}'}")
+
+
+def load_model(path):
+    """A FileClassifier from a model file."""
+    from tensorcrp.files import FileClassifier
+    from tensorcrp.persistence import load
+
+    with as_request():
+        try:
+            model = load(path)
+        except ValueError as error:
+            text = str(error)
+            named = text if str(path) in text else f"{path}: {text}"
+            raise BadRequest(named) from error
+    if not isinstance(model, FileClassifier) or not hasattr(model, "model_"):
+        raise BadRequest(
+            f"{path} holds a {type(model).__name__}, which does not know how files are "
+            "read. Use a file that tensorcrp fit wrote, or tensorcrp.persistence.load."
+        )
+    return model
+
+
+def add_model(parser):
+    """The argument MODEL, and DATA to use it on."""
+    parser.add_argument(
+        "model", metavar="MODEL", help="a file that tensorcrp fit wrote"
+    )
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="files, a folder with or without subfolders, or - for names on stdin",
+    )
+
+
+def with_options(model, args):
+    """The model, reading as the options of this command say."""
+    return model.set_params(
+        on_error=args.on_error, n_jobs=args.jobs, cache=args.cache, verbose=1
+    )
+
+
+def nothing_kept(args):
+    """What is left of a command that ended early."""
+    return "nothing was written"

@@ -1,0 +1,106 @@
+"""``tensorcrp transform MODEL DATA -o FILE``: features of files."""
+
+import csv
+import io
+from pathlib import Path
+
+from tensorcrp.commands.reading_options import (
+    add_model,
+    add_reading,
+    as_request,
+    check_output_file,
+    given_data,
+    list_skipped,
+    load_model,
+    nothing_kept,
+    with_options,
+)
+from tensorcrp.experiments.errors import BadRequest
+
+
+def add_command(commands):
+    """Add the command to the parser of ``tensorcrp``."""
+    parser = commands.add_parser(
+        "transform",
+        description="Features of files by a model of tensorcrp fit, with names: one "
+        "row per file, or per window of a file.",
+    )
+    add_model(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="ends in .npz, .csv or .parquet",
+    )
+    add_reading(parser, fitting=False)
+    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+
+
+def run(args):
+    """Run the command; returns the exit code."""
+    suffix = Path(args.output).suffix.lower()
+    if suffix not in WRITERS:
+        raise BadRequest(f"-o {args.output} must end in {', '.join(WRITERS)}.")
+    check_output_file(args.output, "-o")
+    if suffix == ".parquet":
+        _check_pandas()
+    model = with_options(load_model(args.model), args)
+    with as_request():
+        features = model.features(given_data(args.data))
+        list_skipped(features.skipped)
+        WRITERS[suffix](args.output, features)
+    n, h = features.data.shape
+    print(f"{n} rows of {h} features are in {args.output}")
+    return 0
+
+
+def _write_npz(path, features):
+    import numpy as np
+
+    names = np.array(features.feature_names)
+    arrays = {"X": features.data, "files": np.array(features.files)}
+    with _replacing(path) as file:
+        np.savez(file, **arrays, feature_names=names)
+
+
+def _write_csv(path, features):
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["file", *features.feature_names])
+    for name, row in zip(features.files, features.data.tolist(), strict=True):
+        writer.writerow([name, *row])
+    with _replacing(path) as file:
+        file.write(text.getvalue().encode("utf-8", "surrogateescape"))
+
+
+def _write_parquet(path, features):
+    import pandas as pd
+
+    frame = pd.DataFrame(features.data, columns=features.feature_names)
+    frame.insert(0, "file", features.files)
+    out = io.BytesIO()
+    frame.to_parquet(out, index=False)
+    with _replacing(path) as file:
+        file.write(out.getvalue())
+
+
+def _replacing(path):
+    from tensorcrp.base.files import replacing
+
+    return replacing(path)
+
+
+def _check_pandas():
+    try:
+        import pandas as pd
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise BadRequest(
+            ".parquet files need pandas and pyarrow: pip install pandas pyarrow; or "
+            "write .npz or .csv."
+        ) from error
+    return pd
+
+
+WRITERS = {".npz": _write_npz, ".csv": _write_csv, ".parquet": _write_parquet}

@@ -1,0 +1,478 @@
+"""A classifier that takes files and gives names of classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.state import OneState, replaced_at_once
+from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
+from tensorcrp.files.choosing import CLASSIFIERS, Choice, held_out_scores, motions
+from tensorcrp.files.found import find
+from tensorcrp.files.grouping import file_groups
+from tensorcrp.files.predictions import Predictions, per_file, scores_of
+from tensorcrp.files.reading import (
+    SIZE,
+    Samples,
+    check_like,
+    check_settings,
+    described,
+    read,
+)
+from tensorcrp.files.scoring import summary
+from tensorcrp.preprocessing import KINDS
+from tensorcrp.video import train_test_folders
+
+LEAST = 4  # files of a class: one is held out, two of the others train, one tests
+_OPTIONS = ("frames", "size", "color", "sampling", "stride", "data", "target")
+
+
+class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
+    """Classify video clips, images or recordings by their files.
+
+    Everything is chosen by cross-validation on the training files: the transformation
+    along time, then rank, ridge and number of components of the projections. What is to
+    be expected of new files is estimated on held-out files, with all choices made
+    without them.
+
+    Parameters
+    ----------
+    classifier : str or classifier, default="lda"
+        Classifier of the features: "lda" (shrunk), "logistic", "nearest-mean", "1-nn",
+        "linear-svm", "rbf-svm", or any classifier of scikit-learn.
+    frames : int, default=16
+        Frames of a clip.
+    size : (int, int), default=None
+        Height and width to which frames and images are resized; None for (32, 32).
+    color : {"gray", "rgb"}, default="gray"
+        One value per pixel, or three as a last mode.
+    sampling : {"uniform", "center", "windows"}, default="uniform"
+        As in `tensorcrp.video.read_clips`. With "windows" the scores of a file are
+        means over its windows, and the windows of a file stay together.
+    stride : int, default=None
+        Frames between the starts of windows.
+    motion : {"auto", "none", "centred", "difference", "root"}, default="auto"
+        Transformation along time, see `tensorcrp.preprocessing.Motion`. "auto" chooses
+        one for clips and takes "none" for all else.
+    data, target : str, default=None
+        Variables of samples and labels in a file of arrays.
+    samples : {"first", "last"}, default="first"
+        Which axis of an array counts the samples.
+    search : TensorCRPCV, default=None
+        Grids to choose from; its `estimator` and `cv` are replaced.
+    cv : int, default=5
+        Number of folds of every cross-validation.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with a file that cannot be read; "skip" lists it in ``skipped_``.
+    n_jobs : int, default=None
+        Number of threads that decode, and of processes over folds.
+    cache : path, default=None
+        Folder for decoded clips: decoded once, mapped into memory by all processes,
+        used again by the next fit on the same files.
+    random_state : int or None, default=0
+        Of the folds.
+    verbose : int, default=0
+        Show progress bars.
+
+    Attributes
+    ----------
+    classes_ : ndarray of str
+        Names of the classes, sorted.
+    model_ : Pipeline
+        `Motion` and `TensorCRPCV`, fitted on numbers of classes.
+    reader_ : dict
+        How files were read, and what samples are like; kept in model files.
+    scores_ : dict
+        Held-out "accuracy", "chance" and "majority" beside it, "confusion" (true class
+        by predicted class), scores of every "motion", and with ``train/`` and ``test/``
+        folders "test_accuracy".
+    held_out_ : Predictions
+        Of the training files, each by a model chosen without it. Not in model files.
+    skipped_ : list of (str, str)
+        Training files that could not be read. Not in model files.
+
+    See Also
+    --------
+    tensorcrp.persistence.save : One file with all of it.
+    tensorcrp.files.fold_linear : The fast path for samples in memory.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from tensorcrp import TensorCRPCV
+    >>> from tensorcrp.datasets import make_moving_shapes
+    >>> from tensorcrp.files import FileClassifier
+    >>> grid = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0))
+    >>> with TemporaryDirectory() as folder:
+    ...     made = make_moving_shapes(8, 2, random_state=0, folder=folder)
+    ...     model = FileClassifier(frames=8, size=(16, 16), search=grid, cv=2)
+    ...     labels = model.fit(folder).predict(f"{folder}/left")
+    >>> model.classes_.tolist(), labels[:2].tolist()
+    (['left', 'right'], ['left', 'left'])
+    """
+
+    classes_: Array
+    model_: Any
+    reader_: dict[str, Any]
+    scores_: dict[str, Any]
+    held_out_: Predictions
+    skipped_: list[tuple[str, str]]
+
+    if TYPE_CHECKING:  # scikit-learn's methods, which have no types
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+
+    def __init__(
+        self,
+        classifier: Any = "lda",
+        *,
+        frames: int = 16,
+        size: tuple[int, int] | None = None,
+        color: Literal["gray", "rgb"] = "gray",
+        sampling: Literal["uniform", "center", "windows"] = "uniform",
+        stride: int | None = None,
+        motion: Literal["auto", "none", "centred", "difference", "root"] = "auto",
+        data: str | None = None,
+        target: str | None = None,
+        samples: Literal["first", "last"] = "first",
+        search: Any = None,
+        cv: int = 5,
+        on_error: Literal["raise", "skip"] = "raise",
+        n_jobs: int | None = None,
+        cache: AnyPath | None = None,
+        random_state: RandomState = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.classifier = classifier
+        self.frames = frames
+        self.size = size
+        self.color = color
+        self.sampling = sampling
+        self.stride = stride
+        self.motion = motion
+        self.data = data
+        self.target = target
+        self.samples = samples
+        self.search = search
+        self.cv = cv
+        self.on_error = on_error
+        self.n_jobs = n_jobs
+        self.cache = cache
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # --- fit ----------------------------------------------------------------------
+
+    def fit(
+        self,
+        data: AnyPath | Sequence[AnyPath],
+        y: ArrayLike | None = None,
+        groups: str | ArrayLike | None = None,
+    ) -> Self:
+        """Read labelled files, choose everything, fit.
+
+        Parameters
+        ----------
+        data : path, or list of paths
+            A folder with one subfolder per class, or with ``train/`` and ``test/``
+            folders of such; a file of arrays (``.npz``, ``.mat``, HDF5, Zarr) or of
+            epochs (``.fif``); or files with labels `y`.
+        y : array-like of shape (n,), default=None
+            Class of each file (of each sample in a file of arrays); None for the names
+            of the subfolders, or the labels in the file.
+        groups : str or array-like of shape (n,), default=None
+            Files that stay together in every split, as a rule of `file_groups`, the
+            name of an array in the file, or one group per file.
+
+        Returns
+        -------
+        FileClassifier
+            The fitted estimator. After an error or Ctrl-C it is unchanged.
+        """
+        with replaced_at_once(self) as new:
+            new._check_parameters()
+            halves = _halves(data) if y is None else None
+            found = find(data if halves is None else halves[0], labelled=y is None)
+            new._fit_files(found, y, groups)
+            if halves is not None:
+                new._add_test(halves[1])
+        return self
+
+    def _fit_files(self, found, y, groups):
+        labelled = found.kind in ("clips", "images")
+        if y is not None and labelled:
+            found = replace(found, folders=_one_each(y, found.files, "y"))
+        options = {name: getattr(self, name) for name in (*_OPTIONS, "samples")}
+        options["size"] = tuple(self.size or SIZE)
+        samples = self._read(found, options)
+        if y is not None and not labelled:
+            labels = _one_each(y, samples.files, "y")
+            samples = replace(samples, labels=labels)
+        self.classes_, codes = _classes(samples)
+        self.reader_ = described(found.kind, samples, options)
+        self.skipped_ = samples.skipped
+        of_files = self._groups(groups, found, samples)
+        self._choose(samples, codes, of_files)
+
+    def _choose(self, samples, codes, groups):
+        """Fit the pipeline, and score held-out files."""
+        names, shape = self.reader_["mode_names"], self.reader_["shape"]
+        mode = names.index("time") if "time" in names else 0
+        kinds = motions(self.motion, self.reader_["kind"], shape, mode)
+        choice = Choice(
+            self._classifier(), kinds, mode, self.search, self.cv, self.random_state
+        )
+        y, owner = codes[samples.owner], samples.owner
+        several = len(owner) > len(samples.files)
+        inside = owner if several and groups is None else None
+        inside = inside if groups is None else groups[owner]
+        held = held_out_scores(choice, samples.X, y, inside, self.n_jobs, self.verbose)
+        values, probabilities, folds = held
+        self.held_out_ = Predictions(
+            samples.files,
+            per_file(values, owner, len(samples.files)),
+            self.classes_,
+            probabilities,
+            [str(each) for each in self.classes_[codes]],
+        )
+        self.model_, screened = choice.fit(samples.X, y, inside)
+        self.scores_ = summary(self.held_out_, codes, screened, folds, groups)
+
+    def _add_test(self, folder):
+        """Score the files of a test folder that came with the training files."""
+        test = self.predict_files(folder)
+        self.scores_["test_accuracy"] = test.accuracy
+        self.scores_["test_files"] = len(test.files)
+
+    def _groups(self, groups, found, samples):
+        """Numbers (n,) of the groups of the files that were read, or None."""
+        if groups is None:
+            return None
+        if isinstance(groups, str) and groups in samples.more:
+            given = np.asarray(samples.more[groups])
+        elif isinstance(groups, str):
+            given = file_groups(groups, samples.files)
+        else:
+            of_all = (
+                samples.files if found.kind in ("arrays", "epochs") else found.files
+            )
+            known = dict(zip(of_all, _one_each(groups, of_all, "groups"), strict=True))
+            given = np.array([known[file] for file in samples.files])
+        names, numbers = np.unique(given, return_inverse=True)
+        pairs = set(zip(numbers.tolist(), samples.labels, strict=True))
+        if len(pairs) == len(names) <= len(self.classes_):
+            raise ValueError(
+                f"groups {groups!r} gives every class one group, {names[:3].tolist()}: "
+                "no class could be held out and learnt too. Groups are people or "
+                "recordings, several in each class."
+            )
+        return numbers
+
+    def _classifier(self):
+        if isinstance(self.classifier, str):
+            check_choice("classifier", self.classifier, tuple(CLASSIFIERS))
+            return CLASSIFIERS[self.classifier]()
+        return self.classifier
+
+    def _check_parameters(self):
+        check_choice("motion", self.motion, ("auto", *KINDS))
+        check_choice("on_error", self.on_error, ("raise", "skip"))
+        check_choice("samples", self.samples, ("first", "last"))
+        check_integer("cv", self.cv, least=2)
+        self._classifier()
+
+    @staticmethod
+    def check_reader(reader: dict[str, Any]) -> None:
+        """Raise ValueError unless a dict has the settings of a reader.
+
+        Parameters
+        ----------
+        reader : dict
+            As in ``reader_``.
+        """
+        check_settings(reader)
+
+    # --- use ----------------------------------------------------------------------
+
+    def predict_files(self, data: Any) -> Predictions:
+        """Labels of files, with probabilities and second choices.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            Files of the kind seen in `fit`, a folder of them with or without
+            subfolders, or samples in memory, read as ``reader_`` says.
+
+        Returns
+        -------
+        Predictions
+            One entry per file; of a file of arrays, one per sample.
+        """
+        check_is_fitted(self)
+        samples = self._new(data)
+        scores, probabilities = scores_of(self.model_, samples.X)
+        names = set(self.classes_)
+        return Predictions(
+            samples.files,
+            per_file(scores, samples.owner, len(samples.files)),
+            self.classes_,
+            probabilities,
+            [label if label in names else None for label in samples.labels],
+            samples.skipped,
+        )
+
+    def predict(self, data: Any) -> Array:
+        """Names of the classes of files.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            As in `predict_files`.
+
+        Returns
+        -------
+        ndarray of str, shape (n,)
+            One of `classes_` per file.
+        """
+        return self.predict_files(data).labels
+
+    def predict_proba(self, data: Any) -> Floats:
+        """Probabilities of the classes of files.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            As in `predict_files`.
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+            In the order of `classes_`.
+        """
+        predictions = self.predict_files(data)
+        if not predictions.are_probabilities:
+            raise AttributeError(
+                f"classifier={self.classifier!r} gives no probabilities; take "
+                '"logistic" or "lda".'
+            )
+        return predictions.scores
+
+    def features(self, data: Any) -> Fields:
+        """Features of samples, with names and files.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            As in `predict_files`.
+
+        Returns
+        -------
+        Bunch
+            ``data`` (m, h), ``files`` (one per row), ``feature_names``, ``skipped``.
+        """
+        check_is_fitted(self)
+        samples = self._new(data)
+        features = self.model_.transform(samples.X)
+        return Bunch(
+            data=np.asarray(features),
+            files=[samples.files[i] for i in samples.owner],
+            feature_names=[f"crp{i}" for i in range(features.shape[1])],
+            mode_names=("feature",),
+            skipped=samples.skipped,
+        )
+
+    def transform(self, data: Any) -> Floats:
+        """Features of samples.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            As in `predict_files`.
+
+        Returns
+        -------
+        ndarray of shape (m, h)
+            One row per sample.
+        """
+        return self.features(data).data
+
+    def _new(self, data):
+        """Samples of new files, or in memory, that are like those at fit."""
+        if isinstance(data, np.ndarray) and data.dtype.kind in "fiub":
+            n = len(data)
+            files = [f"sample {i}" for i in range(n)]
+            names = self.reader_["mode_names"]
+            samples, kind = Samples(data, np.arange(n), files, [None] * n, names), None
+        else:
+            found = find(data, labelled=False)
+            kind = found.kind
+            if kind != self.reader_["kind"]:
+                check_like(self.reader_, kind, np.empty((0, 0)), {})
+            samples = self._read(found, self.reader_)
+        check_like(self.reader_, kind, samples.X, samples.more)
+        return samples
+
+    def _read(self, found, reader):
+        return read(
+            found, reader, self.on_error, self.n_jobs, self.cache, bool(self.verbose)
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "model_")
+
+    @property
+    def sample_shape_(self) -> tuple[int, ...]:
+        """Shape of a sample as it is read."""
+        return self.reader_["shape"]
+
+
+def _halves(data):
+    """The training and the test folder, if a folder has the two."""
+    if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
+        return train_test_folders(data)
+    return None
+
+
+def _one_each(values, files, name):
+    values = [each.item() if hasattr(each, "item") else each for each in values]
+    if len(values) != len(files):
+        raise ValueError(f"{name} has {len(values)} entries for {len(files)} files.")
+    return [str(each) for each in values]
+
+
+def _classes(samples):
+    """Names of the classes, and the number of each file's class."""
+    missing = [
+        f
+        for f, label in zip(samples.files, samples.labels, strict=True)
+        if label is None
+    ]
+    if missing:
+        raise ValueError(
+            f"{missing[0]} has no label: put the files of each class into a subfolder "
+            "of its own, folder/class/file, or name the labels of a file by target."
+        )
+    classes, codes, counts = np.unique(
+        samples.labels, return_inverse=True, return_counts=True
+    )
+    if len(classes) < 2:
+        raise ValueError(
+            f"there is one class, {classes[0]!r}; a classifier needs two or more."
+        )
+    if counts.min() < LEAST:
+        raise ValueError(
+            f"the class {classes[counts.argmin()]!r} has {counts.min()} readable "
+            f"files; at least {LEAST} are needed to choose with some and test with "
+            "others. Add files, or remove the class."
+        )
+    return classes, codes

@@ -1,0 +1,90 @@
+"""Groups of files that stay together in every split.
+
+In: files and a rule: the parent folder, a regular expression, a column of a CSV. Out:
+one name per file.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tensorcrp.base.types import AnyPath, Array
+
+
+def file_groups(rule: str, files: Sequence[AnyPath]) -> Array:
+    """Groups of files, such as the person or the recording that they show.
+
+    Parameters
+    ----------
+    rule : str
+        ``"parent"`` is the name of the folder that a file lies in, for files in
+        ``folder/class/group/file``. ``"FILE.csv:COLUMN"`` is a column of a table whose
+        column ``file`` has paths or names of files. Anything else is a regular
+        expression that is searched in the path: the group is its first pair of
+        parentheses, or all of it.
+    files : list of paths
+        Nothing is opened.
+
+    Returns
+    -------
+    ndarray of str, shape (n,)
+        The group of each file.
+
+    Examples
+    --------
+    >>> from tensorcrp.files import file_groups
+    >>> files = ["walk/anna_1.mp4", "walk/bo_1.mp4", "run/anna_2.mp4"]
+    >>> file_groups(r"([a-z]+)_[0-9]", files).tolist()
+    ['anna', 'bo', 'anna']
+    """
+    files = [os.fspath(path) for path in files]
+    if rule == "parent":
+        return np.array([Path(file).parent.name for file in files])
+    table, _, column = rule.partition(".csv:")
+    if rule.endswith(".csv") or column:
+        path = rule if rule.endswith(".csv") else f"{table}.csv"
+        return _from_table(path, column or "group", files)
+    return _from_pattern(rule, files)
+
+
+def _from_pattern(rule, files):
+    try:
+        pattern = re.compile(rule)
+    except re.error as error:
+        raise ValueError(
+            f"groups {rule!r} is not a regular expression ({error})."
+        ) from error
+    found = []
+    for file in files:
+        match = pattern.search(file)
+        if match is None:
+            raise ValueError(f"groups {rule!r} does not occur in {file}.")
+        found.append(match[1] if pattern.groups else match[0])
+    return np.array([str(each) for each in found])
+
+
+def _from_table(path, column, files):
+    with open(path, newline="", encoding="utf-8-sig") as opened:
+        rows = list(csv.DictReader(opened))
+    for name in ("file", column):
+        if not rows or name not in rows[0]:
+            there = ", ".join(rows[0]) if rows else "no rows"
+            raise ValueError(f"{path} has no column {name!r}; it has {there}.")
+    known = {os.path.normpath(row["file"]): row[column] for row in rows}
+    return np.array([_looked_up(path, known, file) for file in files])
+
+
+def _looked_up(path, known, file):
+    """By the path, or by as much of its end as the table gives."""
+    parts = Path(os.path.normpath(file)).parts
+    for start in range(len(parts)):
+        group = known.get(os.path.join(*parts[start:]))
+        if group is not None:
+            return group
+    raise ValueError(f"{path} has no row for {file}.")

@@ -1,0 +1,232 @@
+"""The frame of every report, and small pieces of HTML.
+
+In: texts, numbers and arrays of pixels. Out: HTML. Every text is escaped here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+
+import numpy as np
+
+from tensorcrp import __version__
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0;
+  --page: #ffffff; --panel: #f3f5f7; --accent: #0b6bcb; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4af;
+  --line: #3a424c; --page: #14171a; --panel: #1e2328; --accent: #6cb2ff;
+  --bad: #ff8a80; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
+  background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .3rem; }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+code { font: .85em ui-monospace, monospace; overflow-wrap: anywhere; }
+.soft { color: var(--soft); font-size: .9rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line);
+  vertical-align: top; }
+thead th { color: var(--soft); font-weight: 600; }
+.tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; }
+.tile { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; }
+.tile b { display: block; font-size: 1.5rem; }
+.cell { text-align: center; min-width: 3rem; }
+.strip { image-rendering: pixelated; display: block; max-width: 100%; height: auto;
+  border-radius: .25rem; background: var(--panel); }
+.film { margin: 0 0 1rem; } .film figcaption { font-size: .85rem; color: var(--soft);
+  overflow-wrap: anywhere; }
+.bad { color: var(--bad); }
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+svg .rule { stroke: var(--line); } svg .dot { fill: var(--accent); }
+svg .bar { stroke: var(--accent); stroke-width: 2; }
+svg .guess { stroke: var(--bad); stroke-dasharray: 4 3; }
+img.figure { max-width: 100%; background: #fff; border-radius: .5rem; }
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading and the HTML below it."""
+
+    title: str
+    html: str
+
+
+def page(title, parts, command="", note=""):
+    """One HTML page: title, command, date, and parts in their order."""
+    date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    shown = f"<p><code>{escape(command)}</code></p>" if command else ""
+    body = "".join(f"<h2>{escape(p.title)}</h2>{p.html}" for p in parts)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
+        f"<h1>{escape(title)}</h1>{shown}"
+        f'<p class="soft">tensorcrp {__version__}, {escape(date)}{escape(note)}</p>'
+        f"{body}</body></html>\n"
+    )
+
+
+def tiles(pairs):
+    """Large numbers with a line below each."""
+    inside = "".join(
+        f'<div class="tile"><b>{escape(value)}</b>'
+        f'<span class="soft">{escape(words)}</span></div>'
+        for value, words in pairs
+    )
+    return f'<div class="tiles">{inside}</div>'
+
+
+def rows_table(header, rows):
+    """A table of texts that scrolls by itself on a narrow screen."""
+    head = "".join(f"<th>{escape(str(each))}</th>" for each in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def confusion_table(classes, confusion):
+    """True class down, predicted class across, shaded by the share of the row."""
+    head = "".join(f"<th>{escape(str(each))}</th>" for each in classes)
+    lines = []
+    for i, (name, row) in enumerate(zip(classes, confusion, strict=True)):
+        total = max(1, int(row.sum()))
+        cells = "".join(_shaded(int(n), n / total, i == j) for j, n in enumerate(row))
+        lines.append(f"<tr><th>{escape(str(name))}</th>{cells}</tr>")
+    return (
+        f'<div class="wide"><table><thead><tr><th></th>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _shaded(number, share, right):
+    colour = "var(--accent)" if right else "var(--bad)"
+    fill = f"color-mix(in srgb, {colour} {45 * share:.0f}%, transparent)"
+    return f'<td class="cell" style="background:{fill}">{number or "·"}</td>'
+
+
+def dots(rows, guesses, unit="%"):
+    """A dot with an interval per row, sorted as given; dashed lines for guessing.
+
+    Parameters
+    ----------
+    rows : list of (str, float, float, float)
+        Name, value, lower and upper end, in %.
+    guesses : list of (str, float)
+        Name and value of each dashed line.
+    """
+    left, width, step = 140, 500, 26
+    height = step * len(rows) + 34
+
+    def place(value):
+        return left + (width - left - 60) * value / 100
+
+    drawn = [
+        f'<line class="rule" x1="{place(v):.1f}" x2="{place(v):.1f}" y1="0" '
+        f'y2="{height - 24}"/><text x="{place(v):.1f}" y="{height - 8}" '
+        f'text-anchor="middle">{v}</text>'
+        for v in (0, 25, 50, 75, 100)
+    ]
+    for name, value in guesses:
+        drawn.append(
+            f'<line class="guess" x1="{place(value):.1f}" x2="{place(value):.1f}" '
+            f'y1="0" y2="{height - 24}"><title>{escape(name)}</title></line>'
+        )
+    for i, (name, value, low, high) in enumerate(rows):
+        y = step * i + 15
+        drawn.append(
+            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">'
+            f"{escape(_short(name))}</text>"
+            f'<line class="bar" x1="{place(low):.1f}" x2="{place(high):.1f}" y1="{y}" '
+            f'y2="{y}"/><circle class="dot" cx="{place(value):.1f}" cy="{y}" r="5"/>'
+            f'<text x="{width - 48}" y="{y + 4}">{value:.1f}</text>'
+        )
+    lines = "; ".join(f"dashed: {name} {value:.1f} {unit}" for name, value in guesses)
+    most = round(1.3 * width)
+    return (
+        f'<div class="wide"><svg role="img" viewBox="0 0 {width} {height}" '
+        f'style="width:100%;min-width:20rem;max-width:{most}px">{"".join(drawn)}'
+        f'</svg></div><p class="soft">{escape(lines)}</p>'
+    )
+
+
+def _short(name, width=18):
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+# --- pictures ---------------------------------------------------------------------
+
+
+def film(pixels, caption, most=8, signed=False):
+    """A sample as a strip of frames with a caption, or an empty text.
+
+    Parameters
+    ----------
+    pixels : ndarray of shape (time, row, column[, 3]) or (row, column[, 3])
+        Any range of values; it is stretched to black and white.
+    caption : str
+    most : int, default=8
+        Frames to show.
+    signed : bool, default=False
+        Draw zero in the middle of the gray scale.
+    """
+    source = png_address(strip(pixels, most, signed))
+    words = escape(caption)
+    return (
+        f'<figure class="film"><img class="strip" alt="{words}" src="{source}">'
+        f"<figcaption>{words}</figcaption></figure>"
+    )
+
+
+def strip(pixels, most=8, signed=False):
+    """Frames side by side as bytes (height, width[, 3]), enlarged to be seen."""
+    pixels = np.asarray(pixels, float)
+    colour = pixels.ndim > 2 and pixels.shape[-1] == 3
+    if pixels.ndim - colour == 2:
+        pixels = pixels[None]
+    take = np.unique(np.linspace(0, len(pixels) - 1, most).round().astype(int))
+    frames = pixels[take]
+    low, span = frames.min(), np.ptp(frames) or 1.0
+    if signed:
+        largest = np.abs(frames).max() or 1.0
+        low, span = -largest, 2 * largest
+    frames = np.rint(255 * (frames - low) / span).astype(np.uint8)
+    gap = [(0, 0), (0, 0), (0, 1)] + [(0, 0)] * colour
+    frames = np.pad(frames, gap, constant_values=255)
+    joined = np.concatenate(list(frames), axis=1)
+    times = max(1, 64 // frames.shape[1])
+    return joined.repeat(times, axis=0).repeat(times, axis=1)
+
+
+def png(pixels):
+    """Bytes (height, width[, 3]) as a PNG file."""
+    height, width = pixels.shape[:2]
+    kind = 2 if pixels.ndim == 3 else 0
+    rows = np.ascontiguousarray(pixels).reshape(height, -1)
+    raw = np.insert(rows, 0, 0, axis=1).tobytes()  # filter 0 before every row
+    size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    head = size + bytes([8, kind, 0, 0, 0])
+    parts = [(b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(name, data):
+    check = zlib.crc32(name + data).to_bytes(4, "big")
+    return len(data).to_bytes(4, "big") + name + data + check
+
+
+def png_address(pixels):
+    """A PNG inside the page."""
+    return "data:image/png;base64," + b64encode(png(pixels)).decode()
