@@ -12,24 +12,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.notebook import with_summary
-from tensorcrp.base.parameters import (
-    check_choice,
-    check_integer,
-    check_metrics,
-    check_real,
-    check_shape,
-    check_strengths,
+from tensorcrp.base.parameters import check_flag, check_integer, check_real
+from tensorcrp.base.projections import (
+    check_search_parameters,
+    count_components,
+    metric_of,
 )
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
@@ -42,12 +38,13 @@ from tensorcrp.base.types import (
     Weighting,
 )
 from tensorcrp.base.validation import check_labels
+from tensorcrp.shrinkage import oas_reg
 from tensorcrp.solver.cp import cp_tensor, mode_products
-from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
 from tensorcrp.solver.model import final_values
 from tensorcrp.solver.objective import DiscriminantRatio
 from tensorcrp.solver.path import Spec, fit_path, is_full
-from tensorcrp.solver.starts import INITS, check_factors
+from tensorcrp.solver.starts import check_factors
+from tensorcrp.whitening import feature_scatter, white_root
 
 
 class TensorCRP(ScatterFit, TensorTransformer):
@@ -66,13 +63,16 @@ class TensorCRP(ScatterFit, TensorTransformer):
     Parameters
     ----------
     n_components : int, "paper" or None, default=None
-        Number of projections h. None for ``min(3 (c - 1), P)``, with c classes
-        and P entries in a sample, "paper" for ``min((c - 1)**2, P)``.
+        Number of projections h. None for ``3 (c - 1)`` with c classes, from order 2 on
+        at least 27, and at most P, the number of entries of a sample; "paper" for
+        ``min((c - 1)**2, P)``.
     rank : int or "full", default=2
         CP rank k of a projection. Ranks of at least ``P / max(l_m)`` represent any
         tensor, as "full" does: ridge LDA on vectorised samples.
-    reg : float, default=0.3
-        Strength of the ridge.
+    reg : float or "auto", default=0.3
+        Strength of the ridge. With "auto" it is that of oracle approximating shrinkage
+        of the within-class scatter, from the statistics alone; `reg_scale` is then
+        "relative".
     reg_scale : {"relative", "absolute"}, default="relative"
         With "relative", lambda is `reg` times the mean within-class scatter of an
         entry, so that one `reg` suits data of any scale; with "absolute", `reg` is the
@@ -85,6 +85,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
     metrics : sequence of ndarray or None, default=None
         Other symmetric positive definite matrices ``R_m`` (l_m, l_m), one per mode;
         None in the sequence for the identity. Not together with `smooth`.
+    white : bool, default=False
+        Whether features are made white within classes, for classifiers that look at
+        distances. Their covariance within classes is shrunk by a half towards a
+        multiple of the identity, and the inverse root is symmetric: feature p still
+        belongs to projection p.
     between : {"classes", "samples"}, default="classes"
         How class means count in the numerator: each once, as in the paper, or by the
         size of the class, as in classical LDA.
@@ -123,6 +128,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
         entry of largest magnitude positive.
     projections_ : ndarray of shape (h, P)
         Rows that give the features of a raw sample, deflation included.
+    mixing_ : ndarray of shape (h, h) or None
+        The matrix that made features white, if `white` is set.
     objective_ : ndarray of shape (h,)
         J of each projection.
     history_ : list of h arrays
@@ -173,6 +180,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
     history_: list[Floats]
     n_iter_: int
     lambda_: float
+    mixing_: Floats | None
     root_error_: float
     classes_: Array
 
@@ -181,10 +189,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
         n_components: int | Literal["paper"] | None = None,
         *,
         rank: Rank = 2,
-        reg: float = 0.3,
+        reg: float | Literal["auto"] = 0.3,
         reg_scale: RegScale = "relative",
         smooth: float | Sequence[float] | None = None,
         metrics: Sequence[Array | None] | None = None,
+        white: bool = False,
         between: Weighting = "classes",
         init: Init = "lda",
         n_init: int = 1,
@@ -202,6 +211,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.reg_scale = reg_scale
         self.smooth = smooth
         self.metrics = metrics
+        self.white = white
         self.between = between
         self.init = init
         self.n_init = n_init
@@ -239,9 +249,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
-        (model,) = fit_path(scatter.reshape(self.sample_shape_), self._spec(scatter))
+        shaped = scatter.reshape(self.sample_shape_)
+        (model,) = fit_path(shaped, self._spec(shaped))
         self.classes_, self.root_error_ = scatter.classes, relative_error(scatter)
-        del scatter  # the working copy makes room for the projections
+        self.mixing_ = self._mixing(shaped, model)
+        del scatter, shaped  # the working copy makes room for the projections
         with bounded_threads(0):
             self._take(model)
         unfinished = int((~model.result.converged).sum())
@@ -260,12 +272,13 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """What the solver is asked for."""
         n_classes = len(scatter.classes)
         h = count_components(self.n_components, n_classes, self.sample_shape_)
+        metric, auto = self._metric(), self.reg == "auto"
         return Spec(
             h,
             ranks=(self.rank,),
-            regs=(self.reg,),
-            reg_scale=self.reg_scale,
-            metrics=(self._metric(),),
+            regs=(oas_reg(scatter, metric) if auto else self.reg,),
+            reg_scale="relative" if auto else self.reg_scale,
+            metrics=(metric,),
             objective=DiscriminantRatio(self.between),
             init=self.init,
             n_init=self.n_init,
@@ -275,10 +288,20 @@ class TensorCRP(ScatterFit, TensorTransformer):
             callback=self._report(h) if self.verbose else None,
         )
 
+    def _mixing(self, scatter, model):
+        """What makes features white within classes, if they shall be: (h, h)."""
+        if not self.white:
+            return None
+        rows = model.projections
+        weight = scatter.counts.sum() - len(scatter.classes)
+        return white_root(feature_scatter(scatter.within, rows), weight)
+
     def _take(self, model):
         """Copy what the solver found into the fitted attributes."""
         self.factors_, self.components_ = model.factors, model.components
         self.projections_ = model.projections
+        if self.mixing_ is not None:
+            self.projections_ = self.mixing_ @ self.projections_
         self.history_, self.lambda_ = model.history, model.lam
         self.n_iter_ = int(model.result.n_iter.max())
 
@@ -289,15 +312,15 @@ class TensorCRP(ScatterFit, TensorTransformer):
     def _basis(self):
         """Flat tensors (h, P) that a unit of each feature adds to a sample."""
         matrices = self._metric().matrices(self.sample_shape_)
-        return mode_products(self.components_, matrices).reshape(
-            len(self.components_), -1
-        )
+        basis = mode_products(self.components_, matrices)
+        basis = basis.reshape(len(self.components_), -1)
+        return basis if self.mixing_ is None else np.linalg.solve(self.mixing_, basis)
 
     @property
     def _least_ridge(self):
         # Under a metric the ridge may be small beside the rounding of raw products.
         plain = self.reg_scale == "relative" and self._metric().is_plain
-        return self.reg if plain else 0.0
+        return self.reg if plain and self.reg != "auto" else 0.0
 
     def _statistics(self, X, y, weight, **limits):
         if is_full(self.rank, X.shape[1:]):  # vectors from the start: no second copy
@@ -323,7 +346,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, also=("paper",))
         check_integer("rank", self.rank, also=("full",))
-        check_real("reg", self.reg)
+        if self.reg != "auto":
+            check_real("reg", self.reg)
+        check_flag("white", self.white)
         if self.max_rows is not None:
             check_integer("max_rows", self.max_rows, least=2)
         check_search_parameters(self)
@@ -337,49 +362,6 @@ class TensorCRP(ScatterFit, TensorTransformer):
             )
 
         return line
-
-
-def count_components(given, n_classes, shape):
-    """The number of projections h for so many classes and a sample shape, checked."""
-    n_features, others = prod(shape), n_classes - 1
-    if given is None:
-        return min(3 * others, n_features)
-    if given == "paper":
-        return min(others**2, n_features)
-    if given > n_features:
-        raise ValueError(
-            f"n_components={given} is more than the {n_features} entries of a sample "
-            f"of shape {tuple(shape)}; ask for at most {n_features}."
-        )
-    return given
-
-
-def metric_of(smooth, metrics, shape):
-    """The metric that `smooth` or `metrics` mean for a sample shape, or an error."""
-    if metrics is None:
-        strengths = check_strengths("smooth", smooth, shape)
-        return Smoothness(strengths) if any(strengths) else Euclidean()
-    if smooth is not None:
-        raise ValueError(
-            f"smooth={smooth!r} and metrics exclude each other; leave one of them out."
-        )
-    return GivenMetric(check_metrics("metrics", metrics, shape))
-
-
-def check_search_parameters(estimator):
-    """Reject bad values of the parameters that TensorCRP and TensorCRPCV share."""
-    check_real("tol", estimator.tol)
-    check_choice("reg_scale", estimator.reg_scale, ("relative", "absolute"))
-    check_choice("between", estimator.between, ("classes", "samples"))
-    check_integer("n_init", estimator.n_init)
-    check_integer("max_iter", estimator.max_iter)
-    check_random_state(estimator.random_state)
-    if estimator.max_memory is not None:
-        check_real("max_memory", estimator.max_memory)
-    if isinstance(estimator.init, str):
-        check_choice("init", estimator.init, INITS)
-    if estimator.sample_shape is not None:
-        check_shape("sample_shape", estimator.sample_shape)
 
 
 def relative_error(scatter):

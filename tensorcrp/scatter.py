@@ -218,10 +218,17 @@ class ClassScatter:
         """Sum of squares of the within rows in the coordinates of a metric, or None."""
         if metric is None or metric.is_plain:
             return self.trace
-        rows, roots = self.within, metric.roots(self.shape)
-        blocks = (block for _, block in rows.blocks(rows.block_size))
-        each = (mode_products(block.astype(float), roots) for block in blocks)
-        return float(sum(np.vdot(part, part) for part in each))
+        if metric not in self._energies:  # one pass, however many ridges there are
+            rows, roots = self.within, metric.roots(self.shape)
+            blocks = (block for _, block in rows.blocks(rows.block_size))
+            each = (mode_products(block.astype(float), roots) for block in blocks)
+            self._energies[metric] = float(sum(np.vdot(part, part) for part in each))
+        return self._energies[metric]
+
+    @cached_property
+    def _energies(self):
+        """What `_energy` has computed, by metric."""
+        return {}
 
     def ridge(
         self,

@@ -37,6 +37,7 @@ RANK = {
     "storage.sources": 1,
     "storage.tasks": 1,
     "base.state": 1,
+    "base.projections": 2,
     "base.estimator": 2,
     "datasets": 2,  # reads clips through video
     "storage.roots": 2,
@@ -44,6 +45,8 @@ RANK = {
     "storage.chunks": 4,
     "scatter": 4,
     "storage.chunk_statistics": 5,
+    "shrinkage": 5,
+    "whitening": 5,
     "base.batches": 6,
     "base.fitting": 7,
     "preprocessing": 3,

@@ -4,6 +4,7 @@ A two-dimensional X is a set of order-1 tensors, so every check applies as it st
 """
 
 import pytest
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tensorcrp import TensorCRP, TensorCRPCV
@@ -13,7 +14,14 @@ ESTIMATORS = [
     TensorCRP(rank="full", between="samples"),
     TensorCRP(init="random", n_init=2, random_state=0),
     TensorCRP(n_components=1, reg=1.0, reg_scale="absolute", init="identity"),
-    TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=2),
+    TensorCRP(white=True, smooth=1.0, reg="auto"),
+    # Some checks have so few samples that folds in their order have equal ones only.
+    TensorCRPCV(
+        ranks=(1, "full"),
+        regs=(0.1, 1.0),
+        smooth=(0.0, 1.0),
+        cv=StratifiedKFold(2, shuffle=True, random_state=1),
+    ),
 ]
 
 

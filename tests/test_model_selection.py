@@ -18,10 +18,18 @@ from threadpoolctl import threadpool_limits
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.model_selection import search as module
-from tensorcrp.model_selection.folds import Grid
+from tensorcrp.model_selection.grid import Grid
 from tensorcrp.solver import path
 
-GRID = {"ranks": (1, 2, "full"), "regs": (0.03, 1.0), "n_components": (2, 4)}
+# One point of a grid without smoothness, as scikit-learn's own search would choose it.
+PLAIN = {
+    **{"smooth": (0.0,), "white": False, "average": 1, "distance": "euclidean"},
+    **{"race": False, "max_iter": 20, "tol": 0.1},
+}
+GRID = {
+    **{"ranks": (1, 2, "full"), "regs": (0.03, 1.0), "n_components": (2, 4)},
+    **PLAIN,
+}
 
 
 def samples(shape=(5, 4), n=60, n_classes=3, noise=1.5, seed=0):
@@ -32,7 +40,7 @@ def samples(shape=(5, 4), n=60, n_classes=3, noise=1.5, seed=0):
 
 
 class SignSensitive(ClassifierMixin, BaseEstimator):
-    """A judge that tells features from their negatives."""
+    """A classifier that tells features from their negatives."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -43,40 +51,54 @@ class SignSensitive(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    "shape, scale, judge",
+    "shape, scale, classifier, white",
     [
-        ((5, 4), "relative", KNeighborsClassifier(1)),
-        ((3, 4, 2), "relative", LogisticRegression()),
+        ((5, 4), "relative", KNeighborsClassifier(1), True),
+        ((5, 4), "relative", None, True),
+        ((3, 4, 2), "relative", LogisticRegression(), False),
         # More entries than samples: at full rank other coordinates.
-        ((9, 8), "relative", KNeighborsClassifier(1)),
-        ((9, 8), "absolute", LogisticRegression()),
-        ((5, 4, 6), "relative", SignSensitive()),
+        ((9, 8), "relative", None, False),
+        ((9, 8), "absolute", LogisticRegression(), True),
+        ((5, 4, 6), "relative", SignSensitive(), False),
     ],
     ids=str,
 )
-def test_agrees_with_a_plain_grid_search(shape, scale, judge):
+def test_agrees_with_a_plain_grid_search(shape, scale, classifier, white):
+    """All points with racing off: smoothness, whiteness and one sweep included."""
     X, y = samples(shape)
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
-    ours = TensorCRPCV(judge, cv=folds, reg_scale=scale, **GRID).fit(X, y)
+    strengths = (1.0, *[0.0] * (len(shape) - 1))  # of the first mode
+    values = {
+        "smooth": [0.0, strengths],
+        "rank": GRID["ranks"],
+        "reg": GRID["regs"],
+        "n_components": GRID["n_components"],
+    }
+    more = {"reg_scale": scale, "white": white, "max_iter": 1, "tol": 0.0}
+    ours = TensorCRPCV(
+        classifier,
+        cv=folds,
+        ordered=[each > 0 for each in strengths],
+        **GRID | more | {"smooth": (0.0, 1.0), "average": 20, "distance": "both"},
+    ).fit(X, y)
+    steps = [
+        ("crp", TensorCRP(**more)),
+        ("last", classifier or KNeighborsClassifier(1)),
+    ]
     plain = GridSearchCV(
-        Pipeline([("crp", TensorCRP(reg_scale=scale)), ("judge", judge)]),
-        {f"crp__{name.rstrip('s')}": GRID[name] for name in ("ranks", "regs")}
-        | {"crp__n_components": GRID["n_components"]},
+        Pipeline(steps),
+        {f"crp__{name}": each for name, each in values.items()},
         cv=folds,
     )
     with threadpool_limits(1):  # many tiny problems
         plain.fit(X, y)
-    expected = {
-        tuple(point[f"crp__{name}"] for name in ("rank", "reg", "n_components")): score
-        for point, score in zip(
-            plain.cv_results_["params"],
-            plain.cv_results_["mean_test_score"],
-            strict=True,
-        )
-    }
-    for point, score in zip(
-        ours.cv_results_["params"], ours.cv_results_["mean_test_score"], strict=True
-    ):
+    results = plain.cv_results_
+    points = ([p[f"crp__{name}"] for name in values] for p in results["params"])
+    expected = dict(zip(map(tuple, points), results["mean_test_score"], strict=True))
+    ours_results = ours.cv_results_
+    assert len(expected) == len(ours_results["params"]) == 24
+    pairs = zip(ours_results["params"], ours_results["mean_test_score"], strict=True)
+    for point, score in pairs:
         assert_allclose(score, expected[tuple(point.values())], atol=1e-12)
     assert_allclose(ours.best_score_, plain.best_score_, atol=1e-12)
     chosen = expected[tuple(ours.best_params_.values())]  # the same one, or a tie
@@ -87,7 +109,8 @@ def test_if_all_points_are_alike_the_first_is_taken():
     X, y = samples(noise=0.01)  # everything is right everywhere: all points tie
     search = TensorCRPCV(cv=3, **GRID).fit(X, y)
     assert search.best_score_ == 1.0
-    assert search.best_params_ == {"rank": 1, "reg": 0.03, "n_components": 2}
+    first = {"smooth": 0.0, "rank": 1, "reg": 0.03, "n_components": 2}
+    assert search.best_params_ == first
     assert set(search.cv_results_["rank_test_score"]) == {1}
 
 
@@ -102,22 +125,23 @@ def test_of_tied_points_the_one_with_the_best_neighbours_is_taken(regs):
         (2, 2): [0.8, 0.8, 0.8, 0.8, 0.8],
         (2, 4): [0.1, 0.8, 0.9, 0.7, 0.1],
     }
-    grid = Grid([1, 2], regs, [2, 4])
+    grid = Grid([0.0], [1, 2], regs, [2, 4])
 
     def chosen():
         scores = [
             rising[p["rank"], p["n_components"]][sorted(regs).index(p["reg"])]
             for p in grid.points()
         ]
-        return grid.points()[grid.best(np.array(scores))]
+        point = grid.points()[grid.order(np.array(scores))[0]]
+        return point["rank"], point["reg"], point["n_components"]
 
-    assert chosen() == {"rank": 2, "reg": 1.0, "n_components": 4}
+    assert chosen() == (2, 1.0, 4)
     rising[2, 4][2] = 0.9 - 1e-15  # rounding does not untie them
-    assert chosen() == {"rank": 2, "reg": 1.0, "n_components": 4}
+    assert chosen() == (2, 1.0, 4)
     rising[1, 2][4] = 0.95  # at the edge one neighbour counts
-    assert chosen() == {"rank": 1, "reg": 10.0, "n_components": 2}
+    assert chosen() == (1, 10.0, 2)
     rising[2, 2][0] = 0.95  # 0.8 beside it, not 0.6
-    assert chosen() == {"rank": 2, "reg": 0.1, "n_components": 2}
+    assert chosen() == (2, 0.1, 2)
 
 
 @pytest.mark.parametrize("rank", [1, "full"])
@@ -126,10 +150,11 @@ def test_a_training_sample_that_comes_several_times_counts_as_often(rank):
     rng = np.random.default_rng(0)
     train = np.concatenate([np.repeat(np.arange(12), rng.integers(1, 40, 12)), [13]])
     test = np.arange(20, 60)
-    cv = TensorCRPCV(ranks=(rank,), regs=(1.0,), n_components=2, cv=[(train, test)])
+    one = {"ranks": (rank,), "regs": (1.0,), "n_components": 2}
+    cv = TensorCRPCV(cv=[(train, test)], **PLAIN | one)
     crp = TensorCRP(2, rank=rank, reg=1.0).fit(X[train], y[train])
-    judge = KNeighborsClassifier(1).fit(crp.transform(X[train]), y[train])
-    assert cv.fit(X, y).best_score_ == judge.score(crp.transform(X[test]), y[test])
+    last = KNeighborsClassifier(1).fit(crp.transform(X[train]), y[train])
+    assert cv.fit(X, y).best_score_ == last.score(crp.transform(X[test]), y[test])
 
 
 def test_folds_as_masks():
@@ -144,7 +169,7 @@ def test_folds_as_masks():
 
 
 class Unsure(KNeighborsClassifier):
-    """A judge without a score for some numbers of features."""
+    """A classifier without a score for some numbers of features."""
 
     def __init__(self, unknown=()):
         super().__init__(1)
@@ -189,10 +214,10 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
     best = search.best_params_
     crp = TensorCRP(best["n_components"], rank=best["rank"], reg=best["reg"]).fit(X, y)
     assert_array_equal(search.transform(X), crp.transform(X))
-    judge = KNeighborsClassifier(1).fit(crp.transform(X), y)
+    last = KNeighborsClassifier(1).fit(crp.transform(X), y)
     new, labels = samples(seed=5)
-    assert_array_equal(search.predict(new), judge.predict(crp.transform(new)))
-    assert search.score(new, labels) == judge.score(crp.transform(new), labels)
+    assert_array_equal(search.predict(new), last.predict(crp.transform(new)))
+    assert search.score(new, labels) == last.score(crp.transform(new), labels)
     assert_allclose(search.inverse_transform(search.transform(X)).shape, X.shape)
 
 
@@ -235,7 +260,7 @@ def test_vectors_longer_than_their_number_are_shortened(
 
     monkeypatch.setattr(path, "_solve_lanes", watched)
     X, y = samples((9, 8))
-    parameters = {"ranks": ("full",), "n_components": 4} | parameters
+    parameters = PLAIN | {"ranks": ("full",), "n_components": 4} | parameters
     TensorCRPCV(cv=3, regs=(1.0,), **parameters).fit(X, y)
     assert sizes == [n_entries] * 3 + [72]
 
@@ -245,14 +270,14 @@ def test_groups_stay_on_one_side():
     groups = np.arange(48) // 6
     seen = []
 
-    class Judge(KNeighborsClassifier):
+    class Watched(KNeighborsClassifier):
         def fit(self, X, y):
             seen.append(len(y))
             return super().fit(X, y)
 
-    search = TensorCRPCV(
-        Judge(1), ranks=(1,), regs=(1.0,), n_components=2, cv=GroupKFold(4)
-    ).fit(X, y, groups=groups)
+    one = PLAIN | {"ranks": (1,), "regs": (1.0,), "n_components": 2}
+    search = TensorCRPCV(Watched(1), cv=GroupKFold(4), **one)
+    search.fit(X, y, groups=groups)
     assert search.n_splits_ == 4
     assert seen == [36] * 4 + [48]
     with pytest.raises(ValueError, match="groups"):
@@ -284,6 +309,9 @@ def test_default_sizes_fit_the_sample():
     X, y = samples((2, 2), n=60, n_classes=5)
     search = TensorCRPCV(ranks=("full",), regs=(1.0,), cv=2).fit(X, y)
     assert set(search.cv_results_["param_n_components"]) == {4}
+    many, y = samples((40, 6), n=120, n_classes=30)
+    search = TensorCRPCV(ranks=(1,), regs=(1.0,), smooth=(0.0,), cv=2).fit(many, y)
+    assert set(search.cv_results_["param_n_components"]) == {29, 58}  # 116 > 100
 
 
 def test_flattened_samples_with_a_shape():
@@ -317,10 +345,20 @@ def test_two_samples_per_class_are_too_few():
         ({"n_components": 21}, "n_components=21 is more than the 20 entries"),
         ({"between": "all"}, "between must be one of"),
         ({"max_iter": 0}, "max_iter must be an integer"),
+        ({"smooth": ()}, "smooth must be a list or tuple"),
+        ({"smooth": 1.0}, "smooth must be a list or tuple"),
+        ({"smooth": (-1.0,)}, "each of smooth must be a finite number"),
+        ({"ordered": (True,)}, "has 1 entries, but samples have 2 modes"),
+        ({"average": 0}, "average must be an integer of at least 1"),
+        ({"distance": "manhattan"}, "distance must be one of"),
+        ({"distance": ()}, "distance must be a list or tuple of at least one"),
+        ({"estimator": []}, "estimator must be a list or tuple of at least one"),
+        ({"white": "yes"}, "white must be True or False"),
+        ({"race": 2}, "race must be True or False"),
     ],
 )
 def test_bad_parameters_are_named_before_any_fold(parameters, words, monkeypatch):
-    monkeypatch.setattr(module, "score_fold", None)  # calling it would be an error
+    monkeypatch.setattr(module, "score_points", None)  # calling it would be an error
     X, y = samples()
     search = TensorCRPCV(**parameters)
     with pytest.raises(ValueError, match=words):

@@ -28,6 +28,20 @@ def check_real(name, value):
         raise ValueError(f"{name} must be a finite number, 0 or more, got {value!r}.")
 
 
+def check_flag(name, value):
+    """Reject anything but True and False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_values(name, values):
+    """Reject anything but a list, tuple or array of at least one value."""
+    if not isinstance(values, (list, tuple, np.ndarray)) or not len(values):
+        raise ValueError(
+            f"{name} must be a list or tuple of at least one value, got {values!r}."
+        )
+
+
 def check_choice(name, value, choices):
     """Reject anything but one of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:

@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 
 from tensorcrp import TensorCRPCV, baselines
+from tensorcrp.base.projections import count_components
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
-from tensorcrp.crp import count_components
 from tensorcrp.experiments.registry import (
     Method,
     all_methods,

@@ -30,7 +30,10 @@ from tensorcrp.files.predictions import scores_of
 from tensorcrp.model_selection import TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
 
-SCREENING = {"ranks": ("full",), "regs": (0.1, 1.0, 10.0)}
+SCREENING = {
+    **{"ranks": ("full",), "regs": (0.1, 1.0, 10.0), "smooth": (0.0,)},
+    **{"average": 1, "distance": "euclidean"},
+}
 FEW = 6  # files of a class
 # Name -> a function that gives an unfitted classifier of the features.
 CLASSIFIERS = {
@@ -72,7 +75,12 @@ class Choice:
     def _search(self):
         if self.search is not None:
             return clone(self.search).set_params(estimator=clone(self.classifier))
-        return TensorCRPCV(clone(self.classifier), random_state=self.random_state)
+        # Euclidean distances keep the model of a linear classifier one matrix.
+        return TensorCRPCV(
+            clone(self.classifier),
+            distance="euclidean",
+            random_state=self.random_state,
+        )
 
     def _screened(self, X, y, groups, folds):
         """Cross-validated score of each kind of motion, the simplest first."""

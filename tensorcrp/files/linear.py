@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
 )
 
 from tensorcrp.base.types import Array, Floats, Shape
+from tensorcrp.model_selection import DistanceFeatures
 from tensorcrp.preprocessing import KINDS, Motion
 
 
@@ -162,6 +163,7 @@ def _flattened(model):
                 yield from _flattened(step)
     elif hasattr(model, "estimator_"):  # a TensorCRPCV
         yield model
+        yield model.distances_
         yield from _flattened(model.estimator_)
     else:
         yield model
@@ -178,6 +180,8 @@ def affine(step):
             np.ones(step.n_features_in_) if step.scale_ is None else 1 / step.scale_
         )
         return slopes, -slopes * (0 if centre is None else centre)
+    if isinstance(step, DistanceFeatures) and step.distance == "euclidean":
+        return np.ones(step.n_features_in_), -step.mean_
     if isinstance(step, MaxAbsScaler):
         return 1 / step.scale_, np.zeros(step.n_features_in_)
     if isinstance(step, MinMaxScaler) and not step.clip:
@@ -189,7 +193,7 @@ def affine(step):
         units = np.vstack([np.zeros(size), np.eye(size)])
         values = np.asarray(step.transform(units.reshape(-1, *step.input_shape_)))
         return (values[1:] - values[0]).T, values[0]
-    raise ValueError(f"{type(step).__name__} is not linear, or not known to be.")
+    raise ValueError(f"{step} is not linear, or not known to be.")
 
 
 def linear_classifier(classifier):

@@ -1,86 +1,70 @@
-"""Scores of one fold of a search, for every point of its grid.
+"""Features and scores of one fold of a search.
 
 In: samples ``X`` (n, l_1, ..., l_N) with labels, training and test samples of a fold,
-grids of ranks k, ridges and numbers of components h.
-Out: the score of a classifier of the features for every point, h running fastest.
+lanes of a grid. Out: for every lane the features (n, h) of all samples by the training
+samples of the fold, and the scores of a classifier on them.
 
-All ranks and ridges are one run of the solver, in lanes, and components are nested. At
-full rank, where nothing but inner products counts, samples that are fewer than their
-entries are replaced by n coordinates each, once for all folds.
+All lanes are one run of the solver, and components are nested. At full rank, where
+nothing but inner products counts, samples that are fewer than their entries are
+replaced by n coordinates each, once for all folds.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain, product
+from functools import cached_property, partial
 from math import prod
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import has_fit_parameter
 
 from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
 from tensorcrp.base.memory import memory_limit
+from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
-from tensorcrp.solver.cp import sign_of_largest, working_dtype
-from tensorcrp.solver.path import fit_path, is_full
+from tensorcrp.base.validation import TooFewSamples
+from tensorcrp.model_selection.distances import nearest, white_alike
+from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
+from tensorcrp.solver.metric import Euclidean
+from tensorcrp.solver.path import Spec, fit_path, is_full
 from tensorcrp.storage.sources import Source, map_samples
-
-TIE = 1e-12  # means of the same scores in another order differ by rounding
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Values to try; its points are all combinations."""
-
-    ranks: list
-    regs: list
-    sizes: list
-
-    def points(self):
-        """Parameters in the order of the scores: rank, then reg, then size."""
-        names = ("rank", "reg", "n_components")
-        values = product(self.ranks, self.regs, self.sizes)
-        return [dict(zip(names, point, strict=True)) for point in values]
-
-    def best(self, scores):
-        """Index of the best of the points' mean scores.
-
-        Ties are common with few samples. A point whose next smaller and next larger
-        ridge score well too is less likely to be best by chance, so the mean of the
-        three decides, then the order of the points.
-        """
-        order = np.argsort(self.regs, kind="stable")
-        table = np.reshape(scores, (len(self.ranks), len(order), len(self.sizes)))
-        table = table[:, order]
-        edges = np.pad(table, ((0, 0), (1, 1), (0, 0)), constant_values=np.nan)
-        three = np.stack([edges[:, :-2], table, edges[:, 2:]])
-        known = np.maximum(1, (~np.isnan(three)).sum(axis=0))
-        around = np.nansum(three, axis=0) / known
-        around = around[:, np.argsort(order)].ravel()
-        ties = np.flatnonzero(scores >= np.nanmax(scores) - TIE)  # NaN is none of them
-        return int(ties[np.argmax(around[ties])])
+from tensorcrp.whitening import white_root
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Samples as they are, or as coordinates (n, n) in a basis (P, n) of vectors."""
+    """Samples as they are, or as coordinates (n, n) of vectors.
 
-    X: np.ndarray
-    basis: np.ndarray = None
+    The rows of `basis` (n, P) turn projections in these coordinates into raw ones.
+    """
+
+    X: Any
+    basis: Any = None
 
     @classmethod
-    def of_vectors(cls, X):
+    def of_vectors(cls, X, metric):
         """Of fewer samples than entries: the same inner products in n numbers."""
-        flat = X.reshape(len(X), -1).astype(float, copy=False)
+        shape, roots = X.shape[1:], metric.roots(X.shape[1:])
+        X = mode_products(X.astype(float, copy=False), roots)
+        flat = X.reshape(len(X), -1)
         with bounded_threads(flat.nbytes):
             basis, coordinates = np.linalg.qr(flat.T)
-        return cls(coordinates.T, basis)
+            basis = mode_products(basis.T.reshape(-1, *shape), roots)
+        return cls(coordinates.T, basis.reshape(len(X), -1))
 
-    def regs(self, spec):
-        """Ridges relative to the mean square of one of P entries, not of n."""
-        if self.basis is None or spec.reg_scale == "absolute":
-            return spec.regs
-        return np.multiply(spec.regs, len(self.X) / len(self.basis))
+    def lane(self, lane, spec):
+        """How the solver is asked for a lane (metric, rank, reg) of these samples."""
+        if self.basis is None:
+            return lane
+        n, P = self.basis.shape
+        # Ridges are relative to the mean square of one of P entries, not of n.
+        share = n / P if spec.reg_scale == "relative" else 1.0
+        return Euclidean(), "full", lane[2] * share
 
     def features(self, rows):
         """Features (n, h) of all samples for projections (h, P or n)."""
@@ -88,24 +72,94 @@ class Coordinates:
         dtype = working_dtype(self.X)
         features = np.asarray(map_samples(function, self.X, dtype, len(rows)))
         if self.basis is not None:  # the sign is that of the largest of P entries
-            features = features * sign_of_largest(rows @ self.basis.T, axis=1).T
+            features = features * sign_of_largest(rows @ self.basis, axis=1).T
         return features
 
 
-def seen_by_ranks(spec, X, folds, max_memory):
-    """What each rank is fitted to: at full rank the samples' coordinates.
+@dataclass(frozen=True)
+class Search:
+    """What all folds share.
 
-    As long as there is something left to separate, projections are sums of training
-    samples; only then the other entries do not count.
+    Attributes
+    ----------
+    X : ndarray or Source
+        Samples (n, l_1, ..., l_N).
+    y : ndarray of shape (n,)
+        Labels.
+    weight : ndarray of shape (n,)
+        Weight of each sample.
+    spec : Spec
+        How the solver works, for the longest path.
+    metrics : list of Metric
+        One per smoothness of the grid.
+    fewest : int
+        Training samples in the smallest fold.
+    max_memory : float or None
     """
-    plain, fewest = Coordinates(X), min(len(np.unique(train)) for train, _ in folds)
-    shape = X.shape[1:]
-    full = [is_full(rank, shape) for rank in spec.ranks]
-    few = len(X) < prod(shape) and 2 * spec.n_components <= fewest
-    if not (any(full) and few and _has_room(X, max_memory)):
-        return [plain] * len(full)
-    vectors = Coordinates.of_vectors(X)
-    return [vectors if each else plain for each in full]
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    spec: Spec
+    metrics: list
+    fewest: int
+    max_memory: float | None
+
+    @cached_property
+    def plain(self):
+        """The samples as they are."""
+        return Coordinates(self.X)
+
+    @cached_property
+    def vectors(self):
+        """Coordinates of the samples for full rank, per metric, or None.
+
+        As long as there is something left to separate, projections are sums of training
+        samples; only then the other entries do not count.
+        """
+        shape, h = self.X.shape[1:], self.spec.n_components
+        few = len(self.X) < prod(shape) and 2 * h <= self.fewest
+        if not (few and _has_room(self.X, self.max_memory)):
+            return None
+        return [Coordinates.of_vectors(self.X, metric) for metric in self.metrics]
+
+    def view(self, number, rank):
+        """What a lane is fitted to."""
+        if is_full(rank, self.X.shape[1:]) and self.vectors is not None:
+            return self.vectors[number]
+        return self.plain
+
+    def models(self, lanes, weight):
+        """Pairs of view and model of every lane (number, rank, reg), for weights (n,).
+
+        Lanes that look at the same coordinates are one run of the solver.
+        """
+        views = [self.view(number, rank) for number, rank, _ in lanes]
+        found = [None] * len(lanes)
+        for view in {id(view): view for view in views}.values():
+            which = [i for i, each in enumerate(views) if each is view]
+            scatter = statistics(
+                view.X, self.y, weight, self.max_memory, self._least(lanes)
+            )
+            asked = [
+                view.lane((self.metrics[number], rank, reg), self.spec)
+                for number, rank, reg in (lanes[i] for i in which)
+            ]
+            models = fit_path(scatter, replace(self.spec, lanes=asked))
+            for i, model in zip(which, models, strict=True):
+                found[i] = view, model
+        return found
+
+    def _least(self, lanes):
+        """The smallest ridge that is added to the scatter for sure."""
+        plain = all(metric.is_plain for metric in self.metrics)
+        relative = self.spec.reg_scale == "relative"
+        return min(reg for _, _, reg in lanes) if plain and relative else 0.0
+
+    def features(self, lanes, weight):
+        """Features (n, h) of all samples for every lane in turn."""
+        for view, model in self.models(lanes, weight):
+            yield view.features(model.projections)
 
 
 def _has_room(X, max_memory):
@@ -114,44 +168,161 @@ def _has_room(X, max_memory):
     return not isinstance(X, Source) and wanted <= memory_limit(max_memory, wanted)
 
 
-def score_fold(spec, seen, classifier, y, fold, sizes, max_memory):
-    """Scores of all ranks, ridges and sizes for one fold, sizes running fastest."""
+def score_fold(search, lanes, sizes, score, fold):
+    """Scores (lanes, sizes) of one fold.
+
+    Parameters
+    ----------
+    search : Search
+    lanes : list of (number of a metric, rank, reg)
+    sizes : list of int
+        Numbers of components.
+    score : callable
+        ``score(parts, size)``, see `nearest_neighbour` and `Scored`.
+    fold : pair of ndarray of int
+        Training and test samples.
+    """
     train, test = fold
     # The statistics skip what has no weight: no copy of the fold. A sample that comes
     # several times counts as often.
-    weight = np.bincount(train, minlength=len(y)).astype(float)
+    weight = search.weight * np.bincount(train, minlength=len(search.y))
     scores = []
-    with bounded_threads(seen[0].X.nbytes, SMALL_PASSES):
-        for features in _features(spec, seen, y, weight, max_memory):
-            for size in sizes:
-                some = features[:, :size]
-                model = clone(classifier).fit(some[train], y[train])
-                scores.append(model.score(some[test], y[test]))
-    return scores
+    with bounded_threads(search.X.nbytes, SMALL_PASSES):
+        for features in search.features(lanes, weight):
+            parts = Parts(features, search.y, search.weight, train, test)
+            scores.append([score(parts, size) for size in sizes])
+    return np.array(scores)
 
 
-def _features(spec, seen, y, weight, max_memory):
-    """Features (n, h) of all samples, for each ridge of each rank in turn."""
-    least = min(spec.regs) if spec.reg_scale == "relative" else 0.0
-    found = [None] * len(seen)
-    for view in {id(view): view for view in seen}.values():
-        ranks = [i for i, each in enumerate(seen) if each is view]
-        scatter = statistics(view.X, y, weight, max_memory, least)
-        some = tuple(spec.ranks[i] if view.basis is None else "full" for i in ranks)
-        models = fit_path(scatter, replace(spec, ranks=some, regs=view.regs(spec)))
-        for i, part in zip(ranks, _in_parts(models, len(ranks)), strict=True):
-            rows = np.concatenate([model.projections for model in part])
-            found[i] = np.split(view.features(rows), len(part), axis=1)
-    return chain(*found)
+class Parts:
+    """Features of the training and test samples of a fold, with labels.
+
+    Attributes
+    ----------
+    train, test : ndarray of shape (n, h) and (m, h)
+    y_train, y_test : ndarray of labels
+    w_train, w_test : ndarray of weights
+    scatter : ndarray of shape (h, h)
+        Within-class scatter of the training features.
+    freedom : float
+        Number of training samples less number of classes.
+    """
+
+    def __init__(self, features, y, weight, train, test):
+        train = train[weight[train] > 0]  # a classifier may not know weights
+        self.train, self.test = features[train], features[test]
+        self.y_train, self.y_test = y[train], y[test]
+        self.w_train, self.w_test = weight[train], weight[test]
+        self.scatter, self.freedom = within_scatter(
+            self.train, self.y_train, self.w_train
+        )
+
+    def cut(self, size):
+        """Training and test features of the first components, and their scatter."""
+        return self.train[:, :size], self.test[:, :size], self.scatter[:size, :size]
+
+    def features(self, size, white):
+        """The same as features of `TensorCRP` have them."""
+        train, test, scatter = self.cut(size)
+        if not white:
+            return train, test
+        root = white_root(scatter, self.freedom).astype(train.dtype)
+        return train @ root, test @ root
 
 
-def _in_parts(models, count):
-    """Models rank by rank."""
-    size = len(models) // count
-    return [models[i : i + size] for i in range(0, len(models), size)]
+def within_scatter(features, y, weight):
+    """Within-class scatter (h, h) of features (n, h), and its degrees of freedom."""
+    classes, codes = np.unique(y, return_inverse=True)
+    member = np.eye(len(classes))[codes] * weight[:, None]
+    counts = np.maximum(member.sum(axis=0), np.finfo(float).tiny)
+    means = (member.T @ features) / counts[:, None]
+    rest = (features - means[codes]) * np.sqrt(weight)[:, None]
+    return rest.T @ rest, weight.sum() - len(classes)
+
+
+def nearest_neighbour(parts, size, white):
+    """Accuracy of the label of the nearest training sample."""
+    train, test, scatter = parts.cut(size)
+    if white:
+        train, test = white_alike(scatter, parts.freedom, train, test)
+    hits = parts.y_train[nearest(train, test)] == parts.y_test
+    return float(np.average(hits, weights=parts.w_test))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Score of any classifier on the features of a fold."""
+
+    classifier: Any
+    scorer: Any
+    white: bool
+
+    def __call__(self, parts, size):
+        """Score for the first `size` components."""
+        train, test = parts.features(size, self.white)
+        model = fitted(self.classifier, train, parts.y_train, parts.w_train)
+        return scored(self.scorer, model, test, parts.y_test, parts.w_test)
+
+
+def scored(scorer, model, features, y, weight):
+    """Score of a fitted classifier, with weights if they differ."""
+    more = {"sample_weight": weight} if np.ptp(weight) > 0 else {}
+    return scorer(model, features, y, **more)
+
+
+def fitted(classifier, features, y, weight):
+    """A clone fitted to features, with weights if they differ and it takes them.
+
+    Samples without weight are left out, whatever it takes.
+    """
+    known = weight > 0
+    features, y, weight = features[known], y[known], weight[known]
+    weighted = np.ptp(weight) > 0 and has_fit_parameter(classifier, "sample_weight")
+    more = {"sample_weight": weight} if weighted else {}
+    return clone(classifier).fit(features, y, **more)
 
 
 def _in_blocks(projections, X):
     """Features in blocks of samples, so that other types are not converted at once."""
     steps = range(0, len(X), 256)
     return np.concatenate([flat_features(projections, X[i : i + 256]) for i in steps])
+
+
+def folds_of(cv, X, y, groups):
+    """Pairs of training and test samples, as indices.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        An integer is lowered to the size of the smallest class, but not below 2.
+    X : ndarray or Source
+    y : ndarray of shape (n,)
+    groups : array-like of shape (n,) or None
+    """
+    given = cv
+    if isinstance(cv, Integral):
+        check_integer("cv", cv, least=2)
+        cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
+    if isinstance(X, Source):  # splitters look at the number of samples alone
+        X = np.zeros(len(y))
+    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
+    folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
+    _check_folds(folds, y, given)
+    return folds
+
+
+def _check_folds(folds, y, cv):
+    """Reject folds that cannot be fitted to."""
+    if not folds:
+        raise ValueError(
+            f"cv={cv!r} gives no folds. A generator gives its folds once: "
+            "pass a list of them, or a splitter such as KFold."
+        )
+    for train, _ in folds:
+        classes, counts = np.unique(y[train], return_counts=True)
+        if len(classes) < 2 or counts.max() < 2:
+            raise TooFewSamples(
+                f"a training fold has {len(classes)} classes of at most "
+                f"{counts.max()} samples: each needs two classes, one of them with "
+                "two samples. Pass more samples or other folds as cv."
+            )

@@ -1,37 +1,33 @@
-"""Choice of rank, ridge and number of components on the training data alone.
+"""Choice of a model, or of several, on the training data alone.
 
-In: samples ``X`` (n, l_1, ..., l_N), labels ``y``, grids of ranks k, of ridges and of
-numbers of components h.
-Out: cross-validated accuracy of a classifier on the features, for every point of the
-grid, and a TensorCRP with the classifier, refitted with the best on all samples.
+In: samples ``X`` (n, l_1, ..., l_N), labels ``y``, grids of smoothness, ranks k, ridges
+and numbers of components h.
+Out: cross-validated scores of a classifier on the features, for every point of the
+grid, and an average of the good points, refitted on all samples: one linear map with a
+classifier.
 
-All ranks and ridges of a fold are one run of the solver, in lanes, and components are
-nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
+All lanes (smoothness, rank, ridge) of a fold are one run of the solver, and components
+are nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
 """
 
 from __future__ import annotations
 
-import warnings
+import inspect
 from collections.abc import Sequence
-from functools import partial
-from math import prod
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
-from sklearn.model_selection import check_cv
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from tensorcrp.base.estimator import TensorTransformer, check_samples, check_tensor
-from tensorcrp.base.parameters import check_integer, check_real
-from tensorcrp.base.progress import progress
+from tensorcrp.base.estimator import TensorTransformer, check_samples
+from tensorcrp.base.fitting import statistics
+from tensorcrp.base.parameters import check_integer
+from tensorcrp.base.projections import check_search_parameters, metric_of
 from tensorcrp.base.state import replaced_at_once
 from tensorcrp.base.types import (
     Array,
-    DaskArray,
     Floats,
     Folds,
     Init,
@@ -39,34 +35,69 @@ from tensorcrp.base.types import (
     Rank,
     RegScale,
     Samples,
-    Stored,
     Weighting,
 )
-from tensorcrp.base.validation import TooFewSamples
-from tensorcrp.crp import TensorCRP, check_search_parameters, count_components
-from tensorcrp.model_selection.folds import TIE, Grid, score_fold, seen_by_ranks
+from tensorcrp.crp import TensorCRP
+from tensorcrp.model_selection.average import Average
+from tensorcrp.model_selection.classified import FeatureClassifier
+from tensorcrp.model_selection.distances import Distance, DistanceFeatures
+from tensorcrp.model_selection.folds import Search, fitted, folds_of
+from tensorcrp.model_selection.grid import Grid, check_grids, sizes_of
+from tensorcrp.model_selection.ordering import (
+    check_ordered,
+    propose_ordered,
+    strengths_of,
+)
+from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
+from tensorcrp.model_selection.selection import Options, best_candidate, score_points
 from tensorcrp.solver.objective import DiscriminantRatio
 from tensorcrp.solver.path import Spec
-from tensorcrp.storage.sources import Source, map_samples
+from tensorcrp.storage.sources import Source
 
 
-class TensorCRPCV(ClassifierMixin, TensorTransformer):
-    """TensorCRP with rank, ridge and number of components chosen by cross-validation.
+class TensorCRPCV(FeatureClassifier, TensorTransformer):
+    """TensorCRP with its parameters chosen, and models averaged, by cross-validation.
+
+    Every point of a grid of smoothness, rank, ridge and number of components is scored
+    on the folds. The best points, refitted on all samples, are averaged:
+    their features are scaled, weighted and put side by side, so that `transform` is
+    still one matrix product. With few samples that is more accurate than the best point
+    alone, which is best by chance to a good part.
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        Classifier of the features; None means ``KNeighborsClassifier(1)``.
+    estimator : classifier or sequence of classifiers, default=None
+        Classifier of the features; None means ``KNeighborsClassifier(1)``. Of several,
+        the first scores the points of the grid, and the folds choose one for the
+        averaged features.
     ranks : sequence of int or "full", default=(1, 2, "full")
         Ranks to try. "full" is ridge LDA on vectorised samples.
     regs : sequence of float, default=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
         Ridges to try.
+    smooth : sequence of float, default=(0.0, 1.0, 10.0)
+        Strengths of smoothness to try, along the ordered modes; see `TensorCRP`.
+    ordered : sequence of bool, default=None
+        Which modes are ordered (time, space, wavelength; not channels or colours). None
+        proposes those whose neighbouring slices are alike in the training samples.
     n_components : int, sequence of int or None, default=None
-        Numbers of components to try; None for ``c - 1`` and ``2 (c - 1)`` with
-        c classes, as far as a sample has as many entries.
+        Numbers of components to try; None for 1, 2, 4 and 9 times ``c - 1`` with c
+        classes, the last two only up to 100 and from order 2 on, as far as a sample has
+        as many entries.
+    white : bool, default=True
+        Whether features are made white within classes; see `TensorCRP`.
+    average : int, default=20
+        Largest number of points to average; 1 for the best point alone.
+    distance : {"euclidean", "cosine", "both"} or sequence of them, default="both"
+        The distance of features that the classifier sees, see `DistanceFeatures`. Of
+        several, the folds choose one.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, but not below 2.
+    race : bool, default=True
+        Whether only the best third of the lanes (smoothness, rank, ridge) after two
+        folds sees the others. False scores every point on every fold.
+    scoring : str or callable, default=None
+        As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
         Unit of the ridges, as in `TensorCRP`.
     between : {"classes", "samples"}, default="classes"
@@ -75,10 +106,12 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         Start of each projection, as in `TensorCRP`.
     n_init : int, default=1
         Number of starts of each projection.
-    max_iter : int, default=20
-        Largest number of sweeps over the modes for one projection.
-    tol : float, default=0.1
-        A projection is done when a sweep raises J by no more than this share.
+    max_iter : int, default=1
+        Largest number of sweeps over the modes for one projection. From the start
+        "lda", one sweep gives the accuracy of twenty.
+    tol : float, default=0.0
+        A projection is done when a sweep raises J by no more than this share; with 0,
+        after `max_iter` sweeps.
     sample_shape : tuple of int, default=None
         Shape of a sample when the rows of X are flattened samples.
     random_state : int, RandomState instance or None, default=None
@@ -94,24 +127,46 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     Attributes
     ----------
     best_params_ : dict
-        Chosen "rank", "reg" and "n_components": the best mean score. Among ties, the
-        point whose mean score with the next smaller and the next larger ridge is best;
-        then the first in the order of the grids.
+        The best point, as parameters of `TensorCRP`. Among ties, the point whose mean
+        score with the next smaller and the next larger ridge is best; then the first in
+        the order of the grids.
     best_score_ : float
         Its mean score over the folds.
     best_index_ : int
     cv_results_ : dict of ndarray
         As in `sklearn.model_selection.GridSearchCV`, one entry per point of the grid.
+        Folds that a point did not see in a race are NaN; "n_splits" has the number of
+        those that it saw.
     best_estimator_ : TensorCRP
-        Refitted on all samples.
+        The best point, refitted on all samples.
+    members_ : list of dict
+        The points of the average, the best first.
+    weights_ : ndarray
+        Their weights, which sum to one.
+    distances_ : DistanceFeatures
+        What the features pass before the classifier.
     estimator_ : classifier
         The classifier, fitted on the features of all samples.
-    components_, projections_, factors_, classes_, n_iter_, sample_shape_, input_shape_
+    candidates_ : list of dict
+        Mean score of every "distance" and "estimator" on the averaged features, if
+        there are several.
+    projections_ : ndarray of shape (H, P)
+        Rows that give the averaged features of a raw sample.
+    components_, factors_, n_iter_
         Those of `best_estimator_`.
+    classes_, sample_shape_, input_shape_
+        As in `TensorCRP`.
+    ordered_ : list of bool
+        Which modes are smoothed.
     n_splits_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X had column names.
+
+    See Also
+    --------
+    TensorCRP : One model.
+    DistanceFeatures : Cosine distances for any classifier.
 
     Examples
     --------
@@ -121,8 +176,8 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     >>> X, y = digits.images[:200], digits.target[:200]
     >>> search = TensorCRPCV(ranks=(1, 2), regs=(0.1, 1.0), cv=3).fit(X, y)
     >>> sorted(search.best_params_)
-    ['n_components', 'rank', 'reg']
-    >>> search.transform(X).shape == (200, search.best_params_["n_components"])
+    ['n_components', 'rank', 'reg', 'smooth']
+    >>> search.transform(X).shape == (200, len(search.projections_))
     True
     """
 
@@ -131,19 +186,18 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
     best_index_: int
     cv_results_: dict[str, Any]
     best_estimator_: TensorCRP
+    members_: list[dict[str, Any]]
+    weights_: Floats
+    distances_: DistanceFeatures
     estimator_: Any
+    candidates_: list[dict[str, Any]]
     factors_: list[Floats]
     components_: Floats
     projections_: Floats
     classes_: Array
+    ordered_: list[bool]
     n_iter_: int
     n_splits_: int
-
-    if TYPE_CHECKING:  # scikit-learn's method, which has no types
-
-        def score(
-            self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-        ) -> float: ...
 
     def __init__(
         self,
@@ -151,14 +205,21 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         *,
         ranks: Sequence[Rank] | Array = (1, 2, "full"),
         regs: Sequence[float] | Array = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+        smooth: Sequence[float] | Array = (0.0, 1.0, 10.0),
+        ordered: Sequence[bool] | None = None,
         n_components: int | Sequence[int] | Array | None = None,
+        white: bool = True,
+        average: int = 20,
+        distance: Distance | Sequence[Distance] = "both",
         cv: Folds = 5,
+        race: bool = True,
+        scoring: Any = None,
         reg_scale: RegScale = "relative",
         between: Weighting = "classes",
         init: Init = "lda",
         n_init: int = 1,
-        max_iter: int = 20,
-        tol: float = 0.1,
+        max_iter: int = 1,
+        tol: float = 0.0,
         sample_shape: Sequence[int] | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -168,8 +229,15 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         self.estimator = estimator
         self.ranks = ranks
         self.regs = regs
+        self.smooth = smooth
+        self.ordered = ordered
         self.n_components = n_components
+        self.white = white
+        self.average = average
+        self.distance = distance
         self.cv = cv
+        self.race = race
+        self.scoring = scoring
         self.reg_scale = reg_scale
         self.between = between
         self.init = init
@@ -182,7 +250,13 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         self.max_memory = max_memory
         self.verbose = verbose
 
-    def fit(self, X: Samples, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Samples,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters by cross-validation and refit on all samples.
 
         Parameters
@@ -194,6 +268,9 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             Labels.
         groups : array-like of shape (n,), default=None
             Passed to `cv`: samples of one group stay on one side of a split.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples in every fit and score, and in the fit of the
+            classifier if it takes them.
 
         Returns
         -------
@@ -202,88 +279,117 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
         """
         with replaced_at_once(self) as new:
             new._check_parameters()
-            X, y, _ = check_samples(new, X, y, lazy=True)
-            sizes = new._sizes(len(np.unique(y)), prod(X.shape[1:]))
-            folds = new._folds(X, y, groups)
-            grid = Grid(list(new.ranks), list(new.regs), sizes)
-            seed = new._seed()
-            spec = new._spec(grid, seed)
-            seen = seen_by_ranks(spec, X, folds, new.max_memory)
-            n_jobs = None if isinstance(X, Source) else new.n_jobs
-            scores = Parallel(n_jobs=n_jobs)(
-                delayed(score_fold)(
-                    spec, seen, new._classifier(), y, fold, sizes, new.max_memory
-                )
-                for fold in progress(folds, "TensorCRPCV", new.verbose)
-            )
-            new._choose(grid, np.reshape(scores, (len(folds), -1)))
-            new._refit(X, y, seed)
+            X, y, weight = check_samples(new, X, y, sample_weight, lazy=True)
+            folds = folds_of(new.cv, X, y, groups)
+            grid = new._grid(X, y, weight)
+            fewest = min(len(np.unique(train)) for train, _ in folds)
+            weight = np.ones(len(y)) if weight is None else weight
+            spec, metrics = new._spec(max(grid.sizes)), new._metrics(grid)
+            search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
+            options = new._options(X)
+            best = new._choose(grid, score_points(search, grid, folds, options))
+            new._refit(search, grid, best, folds, options)
         return self
 
-    @overload
-    def predict(self, X: DaskArray) -> Any: ...
-    @overload
-    def predict(self, X: ArrayLike | Stored) -> Array: ...
+    def _basis(self):
+        """Flattened tensors (H, P) that a unit of each feature adds to a sample.
 
-    def predict(self, X: Samples) -> Any:
-        """Labels of samples, by the classifier on their features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
-            Samples of the shape seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            One of `classes_` per sample. A dask array, not computed, if X is one.
+        Of an average these are the smallest tensors that have the features.
         """
-        X = check_tensor(self, X)
-        labels = partial(_labels, self._feature_map(), self.estimator_)
-        return map_samples(labels, X, self.classes_.dtype)
+        if len(self.members_) == 1:
+            return self.best_estimator_._basis()
+        return np.linalg.pinv(self.projections_).T
 
     def _choose(self, grid, scores):
-        """Results of every point of the grid from scores (folds, points)."""
-        points = grid.points()
-        mean = scores.mean(axis=0)
-        _check_scores(mean, self._classifier())
-        results = {f"param_{name}": [p[name] for p in points] for name in points[0]}
-        results = {name: np.array(v, dtype=object) for name, v in results.items()}
-        results["params"] = points
-        for i, fold in enumerate(scores):
-            results[f"split{i}_test_score"] = fold
-        results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=0)
-        known = np.where(np.isnan(mean), -np.inf, mean)
-        better = known[:, None] < known[None] - TIE
-        results["rank_test_score"] = 1 + better.sum(axis=1)
-        self.cv_results_, self.n_splits_ = results, len(scores)
-        self.best_index_ = grid.best(mean)
-        self.best_score_ = float(mean[self.best_index_])
+        """The best point from scores (folds, points), and those of the average."""
+        self.cv_results_ = results_of(grid, scores)
+        whole = np.where(
+            self.cv_results_["n_splits"] == len(scores),
+            self.cv_results_["mean_test_score"],
+            np.nan,
+        )
+        check_scores(self.cv_results_["mean_test_score"], self._classifiers()[0])
+        best, self.weights_ = grid.members(whole, self.average)
+        points, self.n_splits_ = grid.points(), len(scores)
+        self.best_index_ = int(best[0])
+        self.best_score_ = float(whole[self.best_index_])
         self.best_params_ = points[self.best_index_]
+        self.members_ = [points[i] for i in best]
+        warn_of_ends(grid, self.best_params_, self._own_grids())
+        return best
 
-    def _refit(self, X, y, seed):
-        names = ("reg_scale", "between", "init", "n_init", "max_iter", "tol")
+    def _refit(self, search, grid, best, folds, options):
+        """The best point and the average on all samples, and the classifier."""
+        names = ("white", "reg_scale", "between", "init", "n_init", "max_iter", "tol")
         shared = {name: getattr(self, name) for name in (*names, "max_memory")}
+        seed = search.spec.random_state
         crp = TensorCRP(random_state=seed, **self.best_params_, **shared)
-        self.best_estimator_ = crp.fit(X, y)
-        self.estimator_ = self._classifier().fit(np.asarray(crp.transform(X)), y)
-        for name in ("components_", "projections_", "factors_", "classes_", "n_iter_"):
+        weight = None if np.ptp(search.weight) == 0 else search.weight
+        self.best_estimator_ = crp.fit(search.X, search.y, weight)
+        for name in ("components_", "factors_", "classes_", "n_iter_"):
             setattr(self, name, getattr(crp, name))
-        return self
+        average = Average.of(grid, best, self.weights_, self.white)
+        self.projections_ = crp.projections_
+        if len(best) > 1:
+            self.projections_ = average.projections(search)
+        chosen = best_candidate(search, average, folds, options)
+        distance, classifier, self.candidates_ = chosen
+        features = search.plain.features(self.projections_)
+        self.distances_ = DistanceFeatures(distance)
+        self.distances_.fit(features, sample_weight=search.weight)
+        seen = self.distances_.transform(features)
+        self.estimator_ = fitted(classifier, seen, search.y, search.weight)
 
-    def _spec(self, grid, seed):
-        """What the solver is asked for in every fold: all ranks and ridges."""
+    def _own_grids(self):
+        """Parameters whose best value should not be at an end of its grid."""
+        default = inspect.signature(type(self)).parameters
+        own = [
+            name
+            for name in ("smooth", "n_components")
+            if getattr(self, name) is not default[name].default
+        ]
+        return ["reg", *own]
+
+    def _options(self, X):
+        """How points and candidates are scored."""
+        one = isinstance(self.distance, str)
+        return Options(
+            classifiers=self._classifiers(),
+            distances=[self.distance] if one else list(self.distance),
+            scoring=self.scoring,
+            is_nearest=self.estimator is None and self.scoring is None,
+            white=self.white,
+            race=self.race,
+            n_jobs=None if isinstance(X, Source) else self.n_jobs,
+            shown=bool(self.verbose),
+        )
+
+    def _grid(self, X, y, weight):
+        """The grid, with the strengths of smoothness in the form of `TensorCRP`."""
+        shape = X.shape[1:]
+        if self.ordered is not None or not any(self.smooth):
+            self.ordered_ = check_ordered(self.ordered, len(shape))
+        else:
+            scatter = statistics(X, y, weight, self.max_memory)
+            self.ordered_ = propose_ordered(scatter)
+        smooths = strengths_of(self.smooth, self.ordered_)
+        sizes = sizes_of(self.n_components, len(np.unique(y)), shape)
+        return Grid(smooths, list(self.ranks), list(self.regs), sizes)
+
+    def _metrics(self, grid):
+        return [metric_of(each, None, self.sample_shape_) for each in grid.smooths]
+
+    def _spec(self, longest):
+        """What the solver is asked for in every fold."""
         return Spec(
-            max(grid.sizes),
-            ranks=tuple(grid.ranks),
-            regs=tuple(grid.regs),
+            longest,
             reg_scale=self.reg_scale,
             objective=DiscriminantRatio(self.between),
             init=self.init,
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
-            random_state=seed,
+            random_state=self._seed(),
         )
 
     def _seed(self):
@@ -292,85 +398,17 @@ class TensorCRPCV(ClassifierMixin, TensorTransformer):
             return self.random_state.randint(2**31)
         return self.random_state
 
-    def _classifier(self):
+    def _classifiers(self):
+        """The classifiers to choose from, unfitted."""
         if self.estimator is None:
-            return KNeighborsClassifier(1)
-        return clone(self.estimator)
-
-    def _sizes(self, n_classes, n_features):
-        """The numbers of components to try, in ascending order."""
-        given = self.n_components
-        if given is None:
-            given = (n_classes - 1, 2 * (n_classes - 1))
-            return sorted({max(1, min(h, n_features)) for h in given})
-        given = np.atleast_1d(given).tolist()
-        if not given:
-            raise ValueError("n_components is empty: give at least one number to try.")
-        for h in given:
-            check_integer("n_components", h)
-            count_components(h, n_classes, self.sample_shape_)
-        return sorted(set(given))
-
-    def _folds(self, X, y, groups):
-        cv = self.cv
-        if isinstance(cv, Integral):
-            check_integer("cv", cv, least=2)
-            cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
-        if isinstance(X, Source):  # splitters look at the number of samples alone
-            X = np.zeros(len(y))
-        splits = check_cv(cv, y, classifier=True).split(X, y, groups)
-        folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
-        if not folds:
-            raise ValueError(
-                f"cv={self.cv!r} gives no folds. A generator gives its folds once: "
-                "pass a list of them, or a splitter such as KFold."
-            )
-        for train, _ in folds:
-            classes, counts = np.unique(y[train], return_counts=True)
-            if len(classes) < 2 or counts.max() < 2:
-                raise TooFewSamples(
-                    f"a training fold has {len(classes)} classes of at most "
-                    f"{counts.max()} samples: each needs two classes, one of them with "
-                    "two samples. Pass more samples or other folds as cv."
-                )
-        return folds
+            return [KNeighborsClassifier(1)]
+        several = isinstance(self.estimator, (list, tuple))
+        return [
+            clone(each) for each in (self.estimator if several else [self.estimator])
+        ]
 
     def _check_parameters(self):
-        for name in ("ranks", "regs"):
-            value = getattr(self, name)
-            if not isinstance(value, (list, tuple, np.ndarray)) or not len(value):
-                raise ValueError(
-                    f"{name} must be a list or tuple of at least one value, "
-                    f"got {value!r}."
-                )
-        for rank in self.ranks:
-            check_integer("each of ranks", rank, also=("full",))
-        for reg in self.regs:
-            check_real("each of regs", reg)
+        check_grids(self.ranks, self.regs, self.smooth)
+        check_integer("average", self.average)
         check_search_parameters(self)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "classifier"
-        return tags
-
-
-def _check_scores(scores, classifier):
-    """Reject mean scores that are all NaN; warn of those that are."""
-    unknown = int(np.isnan(scores).sum())
-    if unknown == len(scores):
-        raise ValueError(
-            f"the scores of all {unknown} points of the grid are NaN: the score method "
-            f"of estimator={classifier} gives no number. Use a classifier that does."
-        )
-    if unknown:
-        warnings.warn(
-            f"the scores of {unknown} of {len(scores)} points of the grid are NaN; "
-            "these points are not chosen.",
-            stacklevel=4,
-        )
-
-
-def _labels(features, classifier, X):
-    """Labels of samples by a fitted classifier of their features."""
-    return classifier.predict(features(X))
+        self._options(None).check()

@@ -33,7 +33,7 @@ from tensorcrp.baselines.catalogue import (
     RIDGE,
 )
 from tensorcrp.crp import TensorCRP
-from tensorcrp.model_selection import TensorCRPCV
+from tensorcrp.model_selection import DistanceFeatures, TensorCRPCV
 from tensorcrp.scatter import ClassScatter
 
 _SEARCH = {
@@ -43,19 +43,30 @@ _SEARCH = {
     "best_index_": "integer",
     "cv_results_": "dict",
     "n_splits_": "integer",
-    "estimator_": "classifier h",
+    "members_": "dicts",
+    "weights_": "array m",
+    "candidates_": "dicts",
+    "ordered_": "flags",
+    "projections_": "array H P",
+    "distances_": "distances H",
+    "estimator_": "classifier F",
 }
+_SHARED = {"components_": PROJECTIONS["components_"], **ASCENT}
 
 # Estimators of the package: the rules of their fitted attributes.
 MODELS = {
-    TensorCRP: PROJECTIONS | ASCENT | HISTORIES | RIDGE | {"root_error_": "number"},
-    TensorCRPCV: _SEARCH | PROJECTIONS | ASCENT,
+    TensorCRP: PROJECTIONS
+    | ASCENT
+    | HISTORIES
+    | RIDGE
+    | {"root_error_": "number", "mixing_": "optional h h"},
+    TensorCRPCV: _SEARCH | _SHARED,
     **{each.cls: each.saved for each in BASELINES},
 }
 # Attributes that are those of a nested model; a file holds them there and only there.
-NESTED = {TensorCRPCV: ("best_estimator_", set(PROJECTIONS | ASCENT))}
+NESTED = {TensorCRPCV: ("best_estimator_", set(_SHARED))}
 # What files of earlier minor versions do not have, and what it was then.
-LATER = {"root_error_": 0.0}
+LATER = {"root_error_": 0.0, "mixing_": None}
 
 _GAUSSIAN = dict.fromkeys(["theta_", "var_"], "array c n")
 _GAUSSIAN |= dict.fromkeys(["class_prior_", "class_count_"], "array c")
@@ -86,6 +97,7 @@ SCALER_RULES = {
     MaxAbsScaler: {"scale_": "array n"},
     RobustScaler: dict.fromkeys(["center_", "scale_"], "optional n"),
     Normalizer: {},
+    DistanceFeatures: {"mean_": "array n", "scales_": "array t"},
 }
 
 _SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
@@ -106,5 +118,6 @@ SCALERS = by_name(SCALER_RULES)
 SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
 # What skops.io does not know by itself.
 SKOPS_TYPES: tuple[str, ...] = tuple(
-    f"{cls.__module__}.{cls.__qualname__}" for cls in (*MODELS, ClassScatter)
+    f"{cls.__module__}.{cls.__qualname__}"
+    for cls in (*MODELS, ClassScatter, DistanceFeatures)
 )

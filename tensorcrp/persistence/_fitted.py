@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from tensorcrp.model_selection.distances import DistanceFeatures
 from tensorcrp.persistence._classes import LATER, MODELS, NESTED
 from tensorcrp.persistence._json import ModelFormatError
 from tensorcrp.persistence._shapes import fits, is_integer, is_shape
@@ -77,7 +78,24 @@ def with_nested(cls, state):
     if holder not in state:
         return state
     found = {n: getattr(state[holder], n) for n in names if hasattr(state[holder], n)}
-    return state | found
+    return _as_an_average(state | found, state[holder])
+
+
+def _as_an_average(state, best):
+    """Up to format 1.2, a search held its best point alone: an average of one."""
+    h = len(getattr(best, "components_", ()))
+    if "members_" in state or not h or "best_params_" not in state:
+        return state
+    plain = DistanceFeatures("euclidean")
+    vars(plain).update(mean_=np.zeros(h), scales_=np.ones(2), n_features_in_=h)
+    return state | {
+        "members_": [state["best_params_"]],
+        "weights_": np.ones(1),
+        "candidates_": [],
+        "ordered_": [True] * len(best.sample_shape_),
+        "projections_": best.projections_,
+        "distances_": plain,
+    }
 
 
 def _same(mine, theirs):

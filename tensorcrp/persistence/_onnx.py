@@ -24,7 +24,7 @@ from tensorcrp.base.files import replacing
 from tensorcrp.base.types import AnyPath
 from tensorcrp.baselines.tucker import TuckerTransformer
 from tensorcrp.files.linear import affine, linear_classifier, model_steps
-from tensorcrp.model_selection import TensorCRPCV
+from tensorcrp.model_selection import DistanceFeatures, TensorCRPCV
 from tensorcrp.persistence._estimators import take_apart
 from tensorcrp.preprocessing import SHORTER, Motion
 
@@ -104,7 +104,7 @@ def _steps(estimator):
     except ValueError:
         if type(estimator) is not TensorCRPCV:
             raise
-        return steps, None, None
+        return steps[:-1], None, None  # without the distances
     return steps, classifier, classes
 
 
@@ -120,14 +120,21 @@ class _Graph:
         """The graph from X to features and labels."""
         first = self.steps[0]
         shape = getattr(first, "input_shape_", None) or (first.n_features_in_,)
-        last = "X"
+        last, seen = "X", None
         for step in self.steps:
+            if isinstance(step, DistanceFeatures):
+                seen = self._distances(step, last)
+                break
             last = self._step(step, last)
-        n_features = getattr(self.steps[-1], "_n_features_out", None)
+            final = step
+        n_features = getattr(final, "_n_features_out", None)
         sizes = ["batch", "features" if n_features is None else int(n_features)]
-        if isinstance(self.steps[-1], Motion):
+        if isinstance(final, Motion):
             last = self.node("Flatten", [last], axis=1)
         self.output("features", last, sizes)
+        last = last if seen is None else seen
+        for step in self._after_distances():
+            last = self._step(step, last)
         if self.classifier is not None:
             self._classify(last)
         helper, single = self.onnx.helper, self.onnx.TensorProto.FLOAT
@@ -152,6 +159,26 @@ class _Graph:
             return self.node("Add", [scaled, self.constant("start", start)])
         flat = self.node("Flatten", [last], axis=1)
         return self.node("MatMul", [flat, self.constant("projections", slopes.T)])
+
+    def _after_distances(self):
+        """Steps between the distances of a search and its classifier."""
+        kinds = [isinstance(step, DistanceFeatures) for step in self.steps]
+        return self.steps[kinds.index(True) + 1 :] if any(kinds) else []
+
+    def _distances(self, step, last):
+        """Features with the distances that a classifier sees."""
+        centred = self.node("Sub", [last, self.constant("mean", step.mean_)])
+        if step.distance == "euclidean":
+            return centred
+        norms = self.node("ReduceL2", [centred], axes=[1], keepdims=1)
+        least = self.constant("least", [np.finfo(np.float32).tiny])
+        units = self.node("Div", [centred, self.node("Max", [norms, least])])
+        if step.distance == "cosine":
+            return units
+        scales = [self.constant("scale", [each]) for each in step.scales_]
+        pair = zip((centred, units), scales, strict=True)
+        both = [self.node("Mul", [value, scale]) for value, scale in pair]
+        return self.node("Concat", both, axis=1)
 
     def _motion(self, motion, last):
         if motion.kind == "none":

@@ -9,6 +9,7 @@ n features, d, p and z of support vector machines.
 import numpy as np
 
 from tensorcrp.crp import TensorCRP
+from tensorcrp.model_selection.distances import DISTANCES, DistanceFeatures
 
 
 def fits(rule, value, sizes):
@@ -124,8 +125,28 @@ def _is_crp(value, axes, sizes):
     return alike and value.input_shape_ == value.sample_shape_ == sizes["*"]
 
 
+def _are_dicts(value, axes, sizes):
+    return type(value) is list and all(type(each) is dict for each in value)
+
+
+def _are_flags(value, axes, sizes):
+    """One truth value per mode."""
+    good = type(value) is list and all(type(each) is bool for each in value)
+    return good and len(value) == len(sizes["*"])
+
+
+def _are_distances(value, axes, sizes):
+    """Fitted `DistanceFeatures` of so many features; F is what a classifier sees."""
+    if type(value) is not DistanceFeatures or not hasattr(value, "mean_"):
+        return False
+    n, two = sizes[axes[0]], value.distance == "both"
+    sizes["F"] = 2 * n if two else n
+    good = value.distance in DISTANCES and value.scales_.shape == (2,)
+    return good and value.mean_.shape == (n,)
+
+
 def _is_classifier(value, axes, sizes):
-    """A fitted classifier of as many features as there are components."""
+    """A fitted classifier of so many features."""
     n_features = getattr(value, "n_features_in_", None)
     return is_integer(n_features) and n_features == sizes[axes[0]]
 
@@ -134,6 +155,9 @@ _KINDS = {
     "array": _is_array,
     "crp": _is_crp,
     "dict": _is_dict,
+    "dicts": _are_dicts,
+    "distances": _are_distances,
+    "flags": _are_flags,
     "histories": _are_histories,
     "history": _is_history,
     "integer": is_integer,

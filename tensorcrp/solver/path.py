@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 from numbers import Integral
 from typing import Protocol
@@ -61,6 +62,8 @@ class Spec:
         Ridges, in the unit that `reg_scale` names.
     metrics : sequence of Metric, default=None
         Metrics of the ridge; None for the plain norm alone.
+    lanes : sequence of (metric, rank, reg), default=None
+        Combinations to fit, instead of all that `metrics`, `ranks` and `regs` have.
     reg_scale : {"relative", "absolute"}, default="relative"
         With "relative", lambda is `reg` times the mean square of an entry of the
         within-class deviations; with "absolute", it is `reg`.
@@ -101,6 +104,7 @@ class Spec:
     ranks: Sequence[Rank] | Array = (2,)
     regs: Sequence[float] | Array = (0.3,)
     metrics: Sequence[Metric] | None = None
+    lanes: Sequence[tuple[Metric, Rank, float]] | None = None
     reg_scale: RegScale = "relative"
     objective: Objective | None = None
     deflation: Deflation | None = None
@@ -126,10 +130,9 @@ class Spec:
 
 @dataclass(frozen=True)
 class Lane:
-    """One combination: metric and its number, rank, ridge as asked for, and lambda."""
+    """One combination: metric, rank, ridge as asked for, and lambda."""
 
     metric: object
-    number: int
     rank: object
     reg: float
     lam: float
@@ -160,7 +163,8 @@ def fit_path(scatter: Statistics, spec: Spec) -> list[Model]:
     Returns
     -------
     list of Model
-        Ridges vary fastest, then ranks, then metrics.
+        In the order of `Spec.lanes`; of all combinations, ridges vary fastest, then
+        ranks, then metrics.
 
     Examples
     --------
@@ -204,11 +208,11 @@ def _names(lane):
 
 def _lanes(scatter, spec):
     """All combinations, with the ridge in the scale of the data."""
-    for number, metric in enumerate(spec.metrics):
-        ridges = [scatter.ridge(reg, spec.reg_scale, metric) for reg in spec.regs]
-        for rank in spec.ranks:
-            for reg, lam in zip(spec.regs, ridges, strict=True):
-                yield Lane(metric, number, rank, reg, lam)
+    lanes = spec.lanes
+    if lanes is None:
+        lanes = product(spec.metrics, spec.ranks, spec.regs)
+    for metric, rank, reg in lanes:
+        yield Lane(metric, rank, reg, scatter.ridge(reg, spec.reg_scale, metric))
 
 
 def _groups(lanes, shape):
@@ -219,7 +223,7 @@ def _groups(lanes, shape):
     """
     groups = {}
     for i, lane in enumerate(lanes):
-        key = lane.number if is_full(lane.rank, shape) else "finite"
+        key = id(lane.metric) if is_full(lane.rank, shape) else "finite"
         groups.setdefault(key, []).append(i)
     return groups.values()
 
@@ -324,7 +328,7 @@ def solve(
         callback=callback,
     )
     metric = Euclidean()
-    lanes = [Lane(metric, 0, k, lam, lam) for k in ranks for lam in lambdas]
+    lanes = [Lane(metric, k, lam, lam) for k in ranks for lam in lambdas]
     return _solve_lanes(ArrayRows.of(between), ArrayRows.of(within), lanes, spec)
 
 

@@ -64,6 +64,14 @@ class ChunkRows(Rows):
                 yield slice(start + first, start + first + len(block)), block
             start += size
 
+    def mapped(self, linear):
+        """What a linear function makes of rows, chunk by chunk where they are."""
+        start = 0
+        for chunk, size in zip(self.chunks, self.sizes, strict=True):
+            (result,) = compute([delayed(_mapped)(chunk, self.row_shape, linear)])
+            yield slice(start, start + size), result
+            start += size
+
     def some(self, step):
         """Every `step`-th row, here."""
         starts = np.cumsum([0, *self.sizes[:-1]])
@@ -181,6 +189,10 @@ def _centred(block, codes, weight, means):
 def _rows(chunk, shape):
     """The samples (b, l_1, ..., l_N) of a centred chunk, a view."""
     return np.moveaxis(chunk.reshape(*shape, -1), -1, 0)
+
+
+def _mapped(chunk, shape, linear):
+    return linear(_rows(chunk, shape))
 
 
 def _gram(chunk, shape, scores, view):

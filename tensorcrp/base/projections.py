@@ -1,0 +1,68 @@
+"""What parameters of TensorCRP and TensorCRPCV mean for given samples, checked.
+
+In: values of parameters, the number of classes, the shape ``(l_1, ..., l_N)`` of a
+sample. Out: a number of projections, a metric, or one error that names the value.
+"""
+
+from math import prod
+
+from sklearn.utils import check_random_state
+
+from tensorcrp.base.parameters import (
+    check_choice,
+    check_integer,
+    check_metrics,
+    check_real,
+    check_shape,
+    check_strengths,
+)
+from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
+from tensorcrp.solver.starts import INITS
+
+# With few classes, 3 (c - 1) projections of low rank are too few: four classes of clips
+# differ in more than nine ways.
+LEAST_COMPONENTS = 27
+
+
+def count_components(given, n_classes, shape):
+    """The number of projections h for so many classes and a sample shape, checked."""
+    n_features, others = prod(shape), n_classes - 1
+    if given is None:
+        least = LEAST_COMPONENTS if len(shape) > 1 else 1
+        return min(max(3 * others, least), n_features)
+    if given == "paper":
+        return min(others**2, n_features)
+    if given > n_features:
+        raise ValueError(
+            f"n_components={given} is more than the {n_features} entries of a sample "
+            f"of shape {tuple(shape)}; ask for at most {n_features}."
+        )
+    return given
+
+
+def metric_of(smooth, metrics, shape):
+    """The metric that `smooth` or `metrics` mean for a sample shape, or an error."""
+    if metrics is None:
+        strengths = check_strengths("smooth", smooth, shape)
+        return Smoothness(strengths) if any(strengths) else Euclidean()
+    if smooth is not None:
+        raise ValueError(
+            f"smooth={smooth!r} and metrics exclude each other; leave one of them out."
+        )
+    return GivenMetric(check_metrics("metrics", metrics, shape))
+
+
+def check_search_parameters(estimator):
+    """Reject bad values of the parameters that TensorCRP and TensorCRPCV share."""
+    check_real("tol", estimator.tol)
+    check_choice("reg_scale", estimator.reg_scale, ("relative", "absolute"))
+    check_choice("between", estimator.between, ("classes", "samples"))
+    check_integer("n_init", estimator.n_init)
+    check_integer("max_iter", estimator.max_iter)
+    check_random_state(estimator.random_state)
+    if estimator.max_memory is not None:
+        check_real("max_memory", estimator.max_memory)
+    if isinstance(estimator.init, str):
+        check_choice("init", estimator.init, INITS)
+    if estimator.sample_shape is not None:
+        check_shape("sample_shape", estimator.sample_shape)

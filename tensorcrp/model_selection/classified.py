@@ -1,0 +1,115 @@
+"""Classification of samples by their features.
+
+In: samples (n, l_1, ..., l_N) of any storage. Out: labels (n,), probabilities (n, c) or
+decision values, by a fitted classifier that sees the features of the samples.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from tensorcrp.base.estimator import check_tensor
+from tensorcrp.base.types import Array, DaskArray, Samples, Stored
+from tensorcrp.storage.sources import map_samples
+
+
+class FeatureClassifier(ClassifierMixin):
+    """Methods of a transformer with a classifier of its features.
+
+    A subclass sets ``distances_`` and ``estimator_``, and says in ``_classifiers`` what
+    the latter will be.
+    """
+
+    if TYPE_CHECKING:  # scikit-learn's method, which has no types
+
+        def score(
+            self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        ) -> float: ...
+
+    @overload
+    def predict(self, X: DaskArray) -> Any: ...
+    @overload
+    def predict(self, X: ArrayLike | Stored) -> Array: ...
+
+    def predict(self, X: Samples) -> Any:
+        """Labels of samples, by the classifier on their features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One of `classes_` per sample. A dask array, not computed, if X is one.
+        """
+        return self._classified("predict", X)
+
+    @available_if(lambda self: self._offers("predict_proba"))
+    def predict_proba(self, X: Samples) -> Any:
+        """Probabilities of the classes, by the classifier on the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+            In the order of `classes_`.
+        """
+        return self._classified("predict_proba", X)
+
+    @available_if(lambda self: self._offers("decision_function"))
+    def decision_function(self, X: Samples) -> Any:
+        """Decision values of the classifier on the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, c)
+            As the classifier gives them.
+        """
+        return self._classified("decision_function", X)
+
+    def _offers(self, method):
+        known = getattr(self, "estimator_", None)
+        return hasattr(self._classifiers()[0] if known is None else known, method)
+
+    def _classified(self, method, X):
+        """What a method of the classifier says of samples."""
+        X = check_tensor(self, X)
+        classifier = partial(_by_classifier, self.distances_, self.estimator_, method)
+        function = partial(_of_features, self._feature_map(), classifier)
+        dtype, width = self.classes_.dtype, None
+        if method != "predict":
+            one = classifier(np.zeros((1, self._n_features_out)))
+            dtype, width = one.dtype, (*one.shape[1:], None)[0]
+        return map_samples(function, X, dtype, width)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        return tags
+
+
+def _by_classifier(distances, classifier, method, features):
+    """What a method of a fitted classifier says of features (n, H)."""
+    return getattr(classifier, method)(distances.transform(features))
+
+
+def _of_features(features, classifier, X):
+    """The same of samples."""
+    return classifier(features(X))

@@ -1,0 +1,84 @@
+"""Tables of scores, and what is wrong with scores.
+
+In: a grid and the scores (folds, points) of its points. Out: ``cv_results_`` as in
+scikit-learn's `GridSearchCV`, or an error that names the repair.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from tensorcrp.model_selection.grid import TIE
+
+
+class GridEndWarning(UserWarning):
+    """The best value is at an end of the values that were tried."""
+
+
+def results_of(grid, scores):
+    """``cv_results_`` of scores (folds, points).
+
+    A point that a race left out has NaN in the folds that it did not see, and the mean
+    of the others. A point whose classifier gave NaN has that as its mean.
+    """
+    points = grid.points()
+    seen = _seen(grid, scores)
+    mean = np.array([part[:k].mean() for part, k in zip(scores.T, seen, strict=True)])
+    std = np.array([part[:k].std() for part, k in zip(scores.T, seen, strict=True)])
+    results = {f"param_{name}": _objects(points, name) for name in points[0]}
+    results["params"] = points
+    for i, fold in enumerate(scores):
+        results[f"split{i}_test_score"] = fold
+    results["mean_test_score"], results["std_test_score"] = mean, std
+    known = np.where(np.isnan(mean), -np.inf, mean)
+    # Points that a race left out come after all others.
+    whole = seen == len(scores)
+    better = (known[:, None] < known - TIE) & (whole[:, None] == whole)
+    better |= whole & ~whole[:, None]
+    results["rank_test_score"] = 1 + better.sum(axis=1)
+    results["n_splits"] = seen
+    return results
+
+
+def _seen(grid, scores):
+    """Number of folds that each point saw; those of a lane saw the same."""
+    by_lane = scores.reshape(len(scores), len(grid.lanes()), -1)
+    unseen = np.isnan(by_lane).all(axis=2).sum(axis=0)
+    unseen[unseen == len(scores)] = 0  # a classifier without scores
+    return np.repeat(len(scores) - unseen, by_lane.shape[2])
+
+
+def _objects(points, name):
+    """Values of one parameter, as scikit-learn keeps them."""
+    values = np.empty(len(points), dtype=object)
+    values[:] = [point[name] for point in points]
+    return values
+
+
+def check_scores(scores, classifier):
+    """Reject mean scores that are all NaN; warn of those that are."""
+    unknown = int(np.isnan(scores).sum())
+    if unknown == len(scores):
+        raise ValueError(
+            f"the scores of all {unknown} points of the grid are NaN: the score method "
+            f"of estimator={classifier} gives no number. Use a classifier that does."
+        )
+    if unknown:
+        warnings.warn(
+            f"the scores of {unknown} of {len(scores)} points of the grid are NaN; "
+            "these points are not chosen.",
+            stacklevel=5,
+        )
+
+
+def warn_of_ends(grid, point, names):
+    """Warn of values of a point that are at an end of their grid."""
+    if ends := grid.at_an_end(point, names):
+        values = " and ".join(f"{name}={point[name]}" for name in ends)
+        warnings.warn(
+            f"the best {values} is at an end of its grid; try values beyond it.",
+            GridEndWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,105 @@
+"""The work of a search: scores of points on folds, a race, the choice of a classifier.
+
+In: what all folds share (`Search`), a grid, folds and options. Out: scores (folds,
+points), and the distance and classifier with the best score on averaged features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.metrics import check_scoring
+
+from tensorcrp.base.parameters import check_choice, check_flag, check_values
+from tensorcrp.base.progress import progress
+from tensorcrp.model_selection.distances import DISTANCES
+from tensorcrp.model_selection.folds import Scored, nearest_neighbour, score_fold
+
+FIRST_FOLDS = 2  # that all lanes see in a race
+LEAST_LANES = 6  # that go on
+
+
+@dataclass(frozen=True)
+class Options:
+    """How points and candidates are scored; parameters of `TensorCRPCV`.
+
+    Attributes
+    ----------
+    classifiers : list of classifiers
+        The first scores points.
+    distances : list of str
+    scoring : str, callable or None
+    is_nearest : bool
+        Whether points are scored by the accuracy of the nearest neighbour.
+    white, race : bool
+    n_jobs : int or None
+    shown : bool
+        Whether there is a progress bar.
+    """
+
+    classifiers: list[Any]
+    distances: list[str]
+    scoring: Any
+    is_nearest: bool
+    white: bool
+    race: bool
+    n_jobs: int | None
+    shown: bool
+
+    def check(self):
+        """Reject bad values."""
+        check_values("distance", self.distances)
+        check_values("estimator", self.classifiers)
+        for distance in self.distances:
+            check_choice("distance", distance, DISTANCES)
+        check_flag("race", self.race)
+        check_flag("white", self.white)
+
+    def score(self):
+        """How a point is scored on the features of a fold."""
+        if self.is_nearest:
+            return partial(nearest_neighbour, white=self.white)
+        classifier = self.classifiers[0]
+        scorer = check_scoring(classifier, self.scoring)
+        return Scored(classifier, scorer, self.white)
+
+
+def score_points(search, grid, folds, options):
+    """Scores (folds, points); NaN in the folds that lanes did not see in a race."""
+    lanes = grid.lanes()
+    table = np.full((len(folds), len(lanes), len(grid.sizes)), np.nan)
+    first = FIRST_FOLDS if options.race else len(folds)
+
+    def scores(some, folds):
+        few = [lanes[i] for i in some]
+        score = partial(score_fold, search, few, grid.sizes, options.score())
+        shown = progress(folds, "TensorCRPCV", options.shown)
+        return np.stack(
+            Parallel(n_jobs=options.n_jobs)(delayed(score)(fold) for fold in shown)
+        )
+
+    table[:first] = scores(range(len(lanes)), folds[:first])
+    if first < len(folds):
+        some = grid.survivors(table[:first].mean(axis=0), LEAST_LANES)
+        table[first:, some] = scores(some, folds[first:])
+    return table.reshape(len(folds), -1)
+
+
+def best_candidate(search, average, folds, options):
+    """Distance and classifier with the best score on averaged features, and a table."""
+    candidates = list(product(options.distances, options.classifiers))
+    if len(candidates) == 1:
+        return *candidates[0], []
+    shown = progress(folds, "classifiers", options.shown)
+    scores = average.scores(search, candidates, options.scoring, shown)
+    table = [
+        {"distance": distance, "estimator": str(each), "score": float(score)}
+        for (distance, each), score in zip(candidates, scores, strict=True)
+    ]
+    best = int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))
+    return *candidates[best], table

@@ -1,0 +1,70 @@
+"""A ridge without cross-validation: oracle approximating shrinkage (OAS).
+
+In: class statistics and a metric. Out: `reg`, in units of the mean square of an entry.
+
+OAS (Chen, Wiesel, Eldar and Hero, IEEE Transactions on Signal Processing 58(10), 2010)
+replaces a covariance S of n samples in P entries by ``(1 - rho) S + rho tr(S) / P I``
+with
+
+    rho = ((1 - 2 / P) tr(S^2) + tr(S)^2) / ((n + 1 - 2 / P) (tr(S^2) - tr(S)^2 / P)).
+
+Up to a factor that is ``S + reg tr(S) / P I`` with ``reg = rho / (1 - rho)``.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from tensorcrp.scatter import ClassScatter
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.cp import mode_products
+from tensorcrp.solver.metric import Metric
+
+MOST_ROWS = 2048  # inner products of so many rows at most
+LARGEST = 1e3  # no scatter beyond the identity: S says nothing
+
+
+def oas_reg(scatter: ClassScatter, metric: Metric) -> float:
+    """The relative ridge of OAS for the within-class scatter.
+
+    Parameters
+    ----------
+    scatter : ClassScatter
+        Class statistics.
+    metric : Metric
+        In whose coordinates samples are looked at.
+
+    Returns
+    -------
+    float
+        `reg` of `TensorCRP`.
+    """
+    P, n = prod(scatter.shape), scatter.counts.sum() - len(scatter.classes)
+    square, energy = _moments(scatter, metric)
+    mean = energy**2 / P
+    top = (1 - 2 / P) * square + energy**2
+    bottom = (max(n, 1.0) + 1 - 2 / P) * (square - mean)
+    rho = top / bottom if bottom > top else 1.0
+    return float(min(LARGEST, rho / (1 - rho))) if rho < 1 else LARGEST
+
+
+def _moments(scatter, metric):
+    """``tr(S^2)`` and ``tr(S)`` of the within-class scatter S.
+
+    Of many rows some stand for all: the squared inner products of different rows are
+    averaged over the pairs that there are, those of rows with themselves over the rows.
+    """
+    rows = scatter.within
+    n, step = len(rows), -(-len(rows) // MOST_ROWS)
+    few = rows.some(step)
+    if not metric.is_plain:
+        few = ArrayRows.of(mode_products(few.array, metric.roots(scatter.shape)))
+    gram = few.gram(few)
+    own = np.diagonal(gram)
+    m, squares = len(gram), np.square(gram).sum()
+    if m == n:
+        return squares, own.sum()
+    pairs = (squares - np.square(own).sum()) / (m * (m - 1))
+    return n * (n - 1) * pairs + n * np.square(own).mean(), n * own.mean()

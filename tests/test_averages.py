@@ -1,0 +1,289 @@
+"""Averages of models, races, distances and proposals, against direct computations."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.metrics.pairwise import cosine_distances
+from sklearn.model_selection import StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV
+from tensorcrp.model_selection import DistanceFeatures, GridEndWarning
+from tensorcrp.model_selection.grid import Grid
+from tensorcrp.model_selection.ordering import propose_ordered
+
+SMALL = {"ranks": (1, 2), "regs": (0.1, 1.0, 10.0), "n_components": (2, 5), "cv": 4}
+
+
+def samples(shape=(6, 5), n=60, n_classes=3, noise=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    means = rng.standard_normal((n_classes, *shape))
+    return means[y] + noise * rng.standard_normal((n, *shape)), y
+
+
+# Averages -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("white", [False, True])
+@pytest.mark.parametrize("shape, ordered", [((6, 5), (True, False)), ((4, 3, 5), None)])
+def test_squared_distances_are_weighted_sums_of_those_of_the_members(
+    shape, ordered, white
+):
+    X, y = samples(shape)
+    search = TensorCRPCV(
+        **SMALL, smooth=(0.0, 2.0), ordered=ordered, white=white, average=7
+    ).fit(X, y)
+    assert len(search.members_) == 7
+    expected = 0.0
+    for point, weight in zip(search.members_, search.weights_, strict=True):
+        crp = TensorCRP(**point, white=white, max_iter=1, tol=0).fit(X, y)
+        features = crp.transform(X)
+        pairs = cdist(features, features, "sqeuclidean")
+        expected = expected + weight * pairs / pairs.mean()
+    stack = search.transform(X)
+    assert_allclose(cdist(stack, stack, "sqeuclidean"), expected, atol=1e-8)
+
+
+def test_members_are_the_best_points_and_weights_fall_with_their_scores():
+    X, y = samples()
+    search = TensorCRPCV(**SMALL, average=6, race=False).fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    points = search.cv_results_["params"]
+    chosen = np.array([scores[points.index(point)] for point in search.members_])
+    assert_allclose(np.sort(chosen)[::-1], np.sort(scores)[::-1][:6])
+    assert search.members_[0] == search.best_params_
+    expected = np.exp((chosen - chosen.max()) / 0.02)
+    assert_allclose(search.weights_, expected / expected.sum())
+
+
+def test_an_average_of_one_is_the_best_point():
+    X, y = samples()
+    search = TensorCRPCV(**SMALL, average=1, distance="euclidean").fit(X, y)
+    crp = TensorCRP(**search.best_params_, white=True, max_iter=1, tol=0).fit(X, y)
+    assert_array_equal(search.transform(X), crp.transform(X))
+    assert_allclose(
+        search.inverse_transform(search.transform(X)),
+        crp.inverse_transform(crp.transform(X)),
+    )
+
+
+def test_inverse_of_an_average_has_the_same_features():
+    X, y = samples()
+    search = TensorCRPCV(**SMALL).fit(X, y)
+    features = search.transform(X)
+    back = search.inverse_transform(features)
+    assert back.shape == X.shape
+    assert_allclose(search.transform(back), features, atol=1e-8)
+
+
+def test_flags_switch_every_part_off():
+    """With all parts off, what is left is the best point of the plain grid."""
+    X, y = samples()
+    off = {"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False}
+    search = TensorCRPCV(**SMALL, **off, race=False).fit(X, y)
+    crp = TensorCRP(**search.best_params_, max_iter=1, tol=0).fit(X, y)
+    assert_array_equal(search.projections_, crp.projections_)
+    assert set(search.cv_results_["n_splits"]) == {4}
+
+
+# Races --------------------------------------------------------------------------------
+
+
+def test_a_race_scores_survivors_as_without_it():
+    X, y = samples(noise=3.0)
+    grid = SMALL | {"regs": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)}
+    whole = TensorCRPCV(**grid, race=False).fit(X, y).cv_results_
+    raced = TensorCRPCV(**grid).fit(X, y)
+    results = raced.cv_results_
+    seen = results["n_splits"]
+    assert set(seen) == {2, 4}
+    for i in range(4):
+        name = f"split{i}_test_score"
+        known = np.isfinite(results[name])
+        assert_array_equal(known, seen > i)
+        assert_array_equal(results[name][known], whole[name][known])
+    first = (whole["split0_test_score"] + whole["split1_test_score"]) / 2
+    lanes = first.reshape(-1, 2).max(axis=1)
+    went_on = seen.reshape(-1, 2)[:, 0] == 4
+    assert lanes[went_on].min() >= lanes[~went_on].max()
+    assert went_on.sum() >= -(-len(lanes) // 3)
+    assert all(seen[results["params"].index(point)] == 4 for point in raced.members_)
+    ranks = results["rank_test_score"]
+    assert ranks[seen == 4].max() < ranks[seen == 2].min()
+
+
+def test_two_folds_are_no_race():
+    X, y = samples()
+    search = TensorCRPCV(**SMALL | {"cv": 2}).fit(X, y)
+    assert set(search.cv_results_["n_splits"]) == {2}
+
+
+# Distances ----------------------------------------------------------------------------
+
+
+@parametrize_with_checks([DistanceFeatures(), DistanceFeatures("cosine")])
+def test_scikit_learn_contract_of_distance_features(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or a check is skipped
+    check(estimator)
+
+
+def test_distance_features_have_the_wanted_distances():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(2.0, 1.0, (30, 4)), rng.normal(2.0, 1.0, (7, 4))
+    centred = [each - X.mean(axis=0) for each in (new, X)]
+    euclidean, cosine = cdist(*centred, "sqeuclidean"), cosine_distances(*centred)
+    got = {}
+    for distance in ("euclidean", "cosine", "both"):
+        model = DistanceFeatures(distance).fit(X)
+        pair = model.transform(new), model.transform(X)
+        got[distance] = cdist(*pair, "sqeuclidean")
+    assert_allclose(got["euclidean"], euclidean)
+    assert_allclose(got["cosine"], 2 * cosine)
+    spread = np.square(centred[1]).sum(axis=1).mean()
+    assert_allclose(got["both"], euclidean / spread + 2 * cosine)
+
+
+def test_features_without_spread():
+    X = np.ones((5, 3))
+    assert_array_equal(DistanceFeatures().fit_transform(X), np.zeros((5, 6)))
+
+
+# Classifiers --------------------------------------------------------------------------
+
+
+def test_the_folds_choose_distance_and_classifier():
+    X, y = samples(noise=2.0)
+    classifiers = [KNeighborsClassifier(1), LogisticRegression()]
+    search = TensorCRPCV(
+        classifiers, **SMALL, distance=("euclidean", "both"), scoring="f1_macro"
+    ).fit(X, y)
+    scores = [each["score"] for each in search.candidates_]
+    assert len(scores) == 4
+    best = search.candidates_[int(np.argmax(scores))]
+    assert search.distances_.distance == best["distance"]
+    assert str(clone(search.estimator_)) == best["estimator"]
+    expected = _candidate_score(search, X, y, best["distance"], search.estimator_)
+    assert_allclose(best["score"], expected)
+
+
+def _candidate_score(search, X, y, distance, classifier):
+    """The same by fits of the members to the training samples of every fold."""
+    scores = []
+    for train, test in StratifiedKFold(4).split(X, y):
+        parts = []
+        for point, weight in zip(search.members_, search.weights_, strict=True):
+            crp = TensorCRP(**point, white=True, max_iter=1, tol=0)
+            crp.fit(X[train], y[train])
+            features = crp.transform(X)
+            scale = 2 * features[train].var(axis=0).sum()
+            parts.append(features * np.sqrt(weight / scale))
+        stack = np.hstack(parts)
+        seen = DistanceFeatures(distance).fit(stack[train])
+        model = clone(classifier).fit(seen.transform(stack[train]), y[train])
+        score = get_scorer("f1_macro")
+        scores.append(score(model, seen.transform(stack[test]), y[test]))
+    return np.mean(scores)
+
+
+def test_probabilities_and_decisions_are_those_of_the_classifier():
+    X, y = samples()
+    search = TensorCRPCV(LogisticRegression(), **SMALL).fit(X, y)
+    seen = search.distances_.transform(search.transform(X))
+    assert_array_equal(search.predict_proba(X), search.estimator_.predict_proba(seen))
+    decisions = search.estimator_.decision_function(seen)
+    assert_array_equal(search.decision_function(X), decisions)
+    assert not hasattr(TensorCRPCV(), "decision_function")
+    assert not hasattr(TensorCRPCV(LinearSVC()), "predict_proba")
+    assert hasattr(TensorCRPCV(SVC()), "decision_function")
+
+
+def test_memory_maps_are_classified_in_blocks(tmp_path):
+    X, y = samples()
+    np.save(tmp_path / "X.npy", X)
+    search = TensorCRPCV(LogisticRegression(), **SMALL).fit(X, y)
+    stored = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert_allclose(search.predict_proba(stored), search.predict_proba(X))
+    assert_array_equal(search.predict(stored), search.predict(X))
+
+
+def test_scoring_is_that_of_the_folds():
+    X, y = samples(noise=2.5, n_classes=2)
+    search = TensorCRPCV(
+        LogisticRegression(), **SMALL, scoring="roc_auc", race=False, average=1
+    ).fit(X, y)
+    point = search.best_params_
+    scores = []
+    for train, test in StratifiedKFold(4).split(X, y):
+        crp = TensorCRP(**point, white=True, max_iter=1, tol=0).fit(X[train], y[train])
+        model = LogisticRegression().fit(crp.transform(X[train]), y[train])
+        scores.append(get_scorer("roc_auc")(model, crp.transform(X[test]), y[test]))
+    assert_allclose(search.best_score_, np.mean(scores))
+
+
+class WeightSpy(BaseEstimator):
+    """Remembers the weights that it was fitted with."""
+
+    seen = None
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        type(self).seen = sample_weight
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def score(self, X, y, sample_weight=None):
+        return float(np.average(y == self.classes_[0], weights=sample_weight))
+
+
+def test_weights_reach_the_classifier():
+    X, y = samples()
+    weight = np.random.default_rng(0).uniform(1.0, 2.0, len(y))
+    TensorCRPCV(WeightSpy(), **SMALL).fit(X, y, sample_weight=weight)
+    assert_array_equal(WeightSpy.seen, weight)
+
+
+# Grids --------------------------------------------------------------------------------
+
+
+def test_a_value_at_the_end_of_its_grid_is_named():
+    grid = Grid([0.0, 1.0, 10.0], [1], [0.1, 1.0, 10.0], [2])
+    point = {"smooth": 10.0, "rank": 1, "reg": 10.0, "n_components": 2}
+    assert grid.at_an_end(point, ["reg", "smooth"]) == ["reg", "smooth"]
+    point |= {"smooth": 0.0, "reg": 1.0}  # no smoothness is no end
+    assert grid.at_an_end(point, ["reg", "smooth"]) == []
+    X, y = samples()
+    search = TensorCRPCV(ranks=(1,), regs=(1e3, 1e4, 1e5), n_components=2, cv=2)
+    with pytest.warns(GridEndWarning, match=r"reg=1\d*0\.0 is at an end"):
+        search.fit(X, y)
+
+
+def test_smooth_noise_proposes_ordered_modes():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    noise = np.cumsum(rng.standard_normal((40, 7, 30)), axis=2)
+    shuffled = noise[:, :, rng.permutation(30)]
+    for X, expected in ((noise, [False, True]), (shuffled, [False, False])):
+        assert propose_ordered(ClassScatter.from_samples(X, y)) == expected
+        search = TensorCRPCV(ranks=(1,), regs=(1.0,), n_components=2, cv=2).fit(X, y)
+        assert search.ordered_ == expected
+        strengths = set(search.cv_results_["param_smooth"])
+        assert strengths == ({0.0, (0.0, 1.0), (0.0, 10.0)} if any(expected) else {0.0})
+
+
+def test_short_and_constant_modes_are_not_ordered():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((20, 3, 8)), axis=1)
+    X[:, :, :] = X[:, :, :1]  # all slices of the last mode are equal
+    assert propose_ordered(ClassScatter.from_samples(X, np.arange(20) % 2)) == [
+        False,
+        False,
+    ]
