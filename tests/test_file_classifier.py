@@ -436,7 +436,7 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tensorcrp.files.file_classifier.held_out_scores", interrupted)
+    monkeypatch.setattr("tensorcrp.files.training.held_out_scores", interrupted)
     model = tmp_path / "model"
     code = cli.main(["fit", str(places[0] / "train"), "-o", str(model), *SMALL])
     assert code == 130 and not list(tmp_path.iterdir())
