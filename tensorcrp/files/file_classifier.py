@@ -15,7 +15,7 @@ from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import OneState, replaced_at_once
 from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
 from tensorcrp.files.found import find
-from tensorcrp.files.predictions import Predictions, per_file, scores_of
+from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
 from tensorcrp.files.reading import Samples, check_like, check_settings, read
 from tensorcrp.files.training import (
     chosen_classifier,
@@ -83,8 +83,9 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         How files were read, and what samples are like; kept in model files.
     scores_ : dict
         Held-out "accuracy", "chance" and "majority" beside it, "confusion" (true class
-        by predicted class), scores of every "motion", and with ``train/`` and ``test/``
-        folders "test_accuracy".
+        by predicted class), scores of every "motion", the "temperature" by which
+        probabilities are made less sure, as held-out files ask for, and with
+        ``train/`` and ``test/`` folders "test_accuracy".
     held_out_ : Predictions
         Of the training files, each by a model chosen without it. Not in model files.
     skipped_ : list of (str, str)
@@ -242,9 +243,10 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         samples = self._new(data)
         scores, probabilities = scores_of(self.model_, samples.X)
         names = set(self.classes_)
+        scores = per_file(scores, samples.owner, len(samples.files))
         return Predictions(
             samples.files,
-            per_file(scores, samples.owner, len(samples.files)),
+            tempered(scores, self.scores_["temperature"]),
             self.classes_,
             probabilities,
             [label if label in names else None for label in samples.labels],

@@ -12,7 +12,12 @@ import numpy as np
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, held_out_scores, motions
 from tensorcrp.files.grouping import file_groups
-from tensorcrp.files.predictions import Predictions, per_file
+from tensorcrp.files.predictions import (
+    Predictions,
+    best_temperature,
+    per_file,
+    tempered,
+)
 from tensorcrp.files.reading import SIZE, described, read
 from tensorcrp.files.scoring import summary
 from tensorcrp.video import train_test_folders
@@ -84,9 +89,12 @@ def _chosen(choice, samples, classes, codes, groups, params):
     )
     truth = [str(each) for each in classes[codes]]
     scores = per_file(values, owner, n)
+    temperature = best_temperature(scores, codes) if probabilities else 1.0
+    scores = tempered(scores, temperature)
     held_out = Predictions(samples.files, scores, classes, probabilities, truth)
     model, screened = choice.fit(samples.X, y, inside)
-    return model, held_out, summary(held_out, codes, screened, folds, groups)
+    found = summary(held_out, codes, screened, folds, groups)
+    return model, held_out, found | {"temperature": temperature}
 
 
 def chosen_classifier(classifier):
