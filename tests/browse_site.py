@@ -1,12 +1,13 @@
 """The built site in a headless Chromium: what a reader sees, and that it is all ours.
 
     pip install -e ".[browse]"
-    python tests/browse_site.py docs/_build/html --out DIR [--all]
+    python tests/browse_site.py docs/_build/html --out DIR [--all] [--report FILE]
 
 In: the folder of the built HTML. It is served on 127.0.0.1 and opened in the system's
 ``chromium`` at desktop width and at 400 pixels: the landing page, a page of the guide
 with mathematics, a page of the gallery, and the search, into which a query is typed;
-with ``--all`` every other page too. Out: screenshots in DIR, and an exit code of 1 if
+with ``--all`` every other page too; and reports, as ``tensorcrp fit --report`` writes
+them, light and dark. Out: screenshots in DIR, and an exit code of 1 if
 the console shows an error, a page asks another host for anything, an equation is not
 set, a page is wider than the screen, or the search finds nothing.
 """
@@ -151,16 +152,41 @@ def browse(site, out, every_page=False):
     return problems
 
 
+def browse_report(report, out):
+    """Problems that a reader of a report meets, at both widths, light and dark."""
+    from playwright.sync_api import sync_playwright
+
+    report, out, problems = Path(report), Path(out), []
+    out.mkdir(parents=True, exist_ok=True)
+    with served(report.parent) as address, sync_playwright() as play:
+        options = ["--no-sandbox"]
+        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+        for name, width in WIDTHS.items():
+            for scheme in ("light", "dark"):
+                reader = Reader(browser, address, width, out, f"{name}-{scheme}")
+                reader.page.emulate_media(color_scheme=scheme)
+                reader.open(report.name)
+                reader.page.close()
+                problems += reader.problems
+        browser.close()
+    return problems
+
+
 def main(argv=None):
     """Browse; 1 if there are problems."""
     parser = argparse.ArgumentParser(description="Look at the built site.")
     parser.add_argument("site", type=Path, help="folder of the built HTML")
     parser.add_argument("--out", type=Path, required=True, help="for screenshots")
     parser.add_argument("--all", action="store_true", help="every page")
+    parser.add_argument(
+        "--report", type=Path, nargs="*", default=[], help="reports to look at too"
+    )
     args = parser.parse_args(argv)
     if not (args.site / LANDING).exists():
         parser.error(f"{args.site} has no {LANDING}; build the site first.")
     problems = browse(args.site, args.out, args.all)
+    for i, report in enumerate(args.report):
+        problems += browse_report(report, args.out / f"report{i}")
     print("\n".join(problems) or f"no problems; look at the pictures in {args.out}")
     return int(bool(problems))
 

@@ -22,7 +22,6 @@ REPOSITORY = Path(__file__).parent.parent
 RANK = {
     "base.files": 0,
     "base.memory": 0,
-    "base.notebook": 0,
     "base.parameters": 0,
     "base.pixels": 0,
     "base.progress": 0,
@@ -30,16 +29,17 @@ RANK = {
     "base.threads": 0,
     "base.types": 0,
     "base.validation": 0,
+    "base.notebook": 1,
     "signals": 1,
     "solver": 1,
-    "video": 1,
+    "video": 2,
     "storage.sketch": 1,
     "storage.sources": 1,
     "storage.tasks": 1,
     "base.state": 1,
     "base.projections": 2,
     "base.estimator": 2,
-    "datasets": 2,  # reads clips through video
+    "datasets": 3,  # reads clips through video
     "storage.roots": 2,
     "storage.centred": 3,
     "storage.chunks": 4,

@@ -436,7 +436,7 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tensorcrp.files.file_classifier.held_out_scores", interrupted)
+    monkeypatch.setattr("tensorcrp.files.training.held_out_scores", interrupted)
     model = tmp_path / "model"
     code = cli.main(["fit", str(places[0] / "train"), "-o", str(model), *SMALL])
     assert code == 130 and not list(tmp_path.iterdir())
@@ -482,3 +482,17 @@ def test_a_classifier_without_probabilities(tmp_path):
         assert row["probability"] == "" and bool(row["second"]) == (name != "1-nn")
         with pytest.raises(AttributeError, match="no probabilities"):
             model.predict_proba(X)
+
+
+def test_probabilities_are_as_sure_as_held_out_files_allow(tmp_path):
+    """Of labels without any pattern, no file is nearly certain."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((40, 6, 5)), np.arange(40) % 2
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    model = FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz")
+    held_out = model.held_out_.scores
+    assert np.median(held_out.max(axis=1)) < 0.8
+    np.testing.assert_allclose(held_out.sum(axis=1), 1)
+    shares = model.predict_proba(X[:5])
+    raw = model.model_[-1].estimator_.predict_proba(model.transform(X[:5]))
+    np.testing.assert_array_equal(shares.argmax(axis=1), raw.argmax(axis=1))

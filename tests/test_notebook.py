@@ -1,5 +1,6 @@
 """Estimators in a notebook: scikit-learn's HTML, and a fit at a glance."""
 
+import io
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines, persistence
+from tensorcrp.base.pixels import png, strip
+from tensorcrp.datasets import load_digits, make_moving_shapes, make_multichannel
 
 ESTIMATORS = [
     TensorCRP(),
@@ -113,3 +116,26 @@ def test_display_as_text_and_pipelines(make_samples):
     html = model._repr_mimebundle_()["text/html"]
     assert "TensorCRP" in html and "tensorcrp-fit" not in html
     assert repr(model[0]) == "TensorCRP(n_components=2)"
+
+
+# --- samples ----------------------------------------------------------------------
+
+
+def test_samples_are_a_few_lines_and_a_film_strip():
+    for bunch in (make_moving_shapes(2, 2, frames=4, random_state=0), load_digits()):
+        assert len(repr(bunch)) < 400 and len(repr(bunch).splitlines()) <= 5
+        assert f"{len(bunch.data)} samples" in repr(bunch)
+        assert bunch._repr_html_().count("data:image/png;base64,") == 3
+    signals = make_multichannel(random_state=0)
+    assert "<img" not in signals._repr_html_() and "channel" in repr(signals)
+
+
+def test_film_strips_are_sound_pictures():
+    image_module = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for shape in [(5, 8, 6), (8, 6), (5, 8, 6, 3), (8, 6, 3)]:
+        pixels = strip(rng.random(shape), 4)
+        with image_module.open(io.BytesIO(png(pixels))) as image:
+            np.testing.assert_array_equal(np.asarray(image), pixels)
+    signed = strip(np.array([[-1.0, 0.0, 0.5]]), signed=True)
+    assert signed[0, 0] == 0 and 127 <= signed[0, 64] <= 128

@@ -9,6 +9,9 @@ from html import escape
 
 import numpy as np
 
+from tensorcrp.base.pixels import png_address, strip
+
+FILMS = 3  # samples with a film strip
 SHOWN = 6  # components with a curve
 WIDTH, HEIGHT = 90, 22
 
@@ -86,3 +89,38 @@ def _curve(number, curve):
         f"style='margin-right:.6em'><title>{words}</title><polyline points='{points}' "
         "fill='none' stroke='currentColor' stroke-width='1.5'/></svg>"
     )
+
+
+# --- samples ----------------------------------------------------------------------
+
+
+def samples_lines(kind, X, y, target_names, mode_names, more=()):
+    """A data set in five lines or so."""
+    modes = zip(mode_names, X.shape[1:], strict=True)
+    sizes = " x ".join(f"{size} ({name})" for name, size in modes)
+    lines = [f"{kind}: {len(X)} samples", f"  {sizes}, {X.dtype}"]
+    if y is not None:
+        labels, counts = np.unique(y, return_counts=True)
+        names = target_names if len(target_names or ()) == len(labels) else labels
+        pairs = zip(names, counts, strict=True)
+        words = ", ".join(f"{name} {n}" for name, n in pairs)
+        words = words if len(words) < 70 else f"{words[:66]} ..."
+        lines.append(f"  {len(labels)} classes: {words}")
+    return [*lines, *(f"  {each}" for each in more)]
+
+
+def samples_html(lines, X, mode_names):
+    """The lines, and film strips of the first samples if they are pictures."""
+    text = f"<pre>{escape(chr(10).join(lines))}</pre>"
+    if tuple(mode_names)[:3] != ("time", "row", "column"):
+        if tuple(mode_names)[:2] != ("row", "column") or X.ndim > 3 + (
+            X.shape[-1] == 3
+        ):
+            return text
+    picked = np.unique(np.linspace(0, len(X) - 1, FILMS).astype(int))
+    drawn = "".join(
+        f"<img style='image-rendering:pixelated;display:block;margin:.2em 0' "
+        f"alt='sample {i}' src='{png_address(strip(X[i]))}'>"
+        for i in picked
+    )
+    return text + drawn

@@ -1,8 +1,11 @@
-"""Resizing of images and video frames.
+"""Resizing of images and video frames, and film strips of them.
 
-In: pixels (rows, columns) or (rows, columns, colours). Out: means over the areas of new
-pixels, in float64.
+In: pixels (rows, columns) or (rows, columns, colours), or frames of them. Out: means
+over the areas of new pixels, in float64; or a PNG file inside a page.
 """
+
+import zlib
+from base64 import b64encode
 
 import numpy as np
 
@@ -28,3 +31,45 @@ def _area_means(values, mode, new):
     inside = np.expand_dims(edges - last - 1, tuple(range(1, values.ndim - mode)))
     integral = np.take(total, last, mode) + inside * np.take(values, last, mode)
     return np.diff(integral, axis=mode) * (new / old)
+
+
+def strip(pixels, most=8, signed=False):
+    """Frames side by side as bytes (height, width[, 3]), enlarged to be seen."""
+    pixels = np.asarray(pixels, float)
+    colour = pixels.ndim > 2 and pixels.shape[-1] == 3
+    if pixels.ndim - colour == 2:
+        pixels = pixels[None]
+    take = np.unique(np.linspace(0, len(pixels) - 1, most).round().astype(int))
+    frames = pixels[take]
+    low, span = frames.min(), np.ptp(frames) or 1.0
+    if signed:
+        largest = np.abs(frames).max() or 1.0
+        low, span = -largest, 2 * largest
+    frames = np.rint(255 * (frames - low) / span).astype(np.uint8)
+    gap = [(0, 0), (0, 0), (0, 1)] + [(0, 0)] * colour
+    frames = np.pad(frames, gap, constant_values=255)
+    joined = np.concatenate(list(frames), axis=1)
+    times = max(1, 64 // frames.shape[1])
+    return joined.repeat(times, axis=0).repeat(times, axis=1)
+
+
+def png(pixels):
+    """Bytes (height, width[, 3]) as a PNG file."""
+    height, width = pixels.shape[:2]
+    kind = 2 if pixels.ndim == 3 else 0
+    rows = np.ascontiguousarray(pixels).reshape(height, -1)
+    raw = np.insert(rows, 0, 0, axis=1).tobytes()  # filter 0 before every row
+    size = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    head = size + bytes([8, kind, 0, 0, 0])
+    parts = [(b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(name, data):
+    check = zlib.crc32(name + data).to_bytes(4, "big")
+    return len(data).to_bytes(4, "big") + name + data + check
+
+
+def png_address(pixels):
+    """A PNG inside the page."""
+    return "data:image/png;base64," + b64encode(png(pixels)).decode()

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.types import AnyPath, Array, Fields
-from tensorcrp.datasets._bunch import as_bunch, hand_out
+from tensorcrp.datasets._bunch import SampleBunch, as_bunch, hand_out
 
 # Names of the data and of the labels that are looked for, in this order.
 _PAIRS = [("X", "y"), ("X", "Y"), ("fea", "gnd"), ("data", "target")]
@@ -145,7 +144,7 @@ def read_tensors(
     X = _unflattened(path, X, sample_shape, order or ("F" if kind == "mat" else "C"))
     y = _labels(path, X, y, names)
     DESCR = f"{len(X)} samples of shape {X.shape[1:]} read from {path}."
-    return hand_out(Bunch(**{**rest, **as_bunch(X, y, DESCR)}), return_X_y)
+    return hand_out(SampleBunch(**{**rest, **as_bunch(X, y, DESCR)}), return_X_y)
 
 
 def _kind(path):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -16,24 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import OneState, replaced_at_once
 from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
-from tensorcrp.files.choosing import CLASSIFIERS, Choice, held_out_scores, motions
 from tensorcrp.files.found import find
-from tensorcrp.files.grouping import file_groups
-from tensorcrp.files.predictions import Predictions, per_file, scores_of
-from tensorcrp.files.reading import (
-    SIZE,
-    Samples,
-    check_like,
-    check_settings,
-    described,
-    read,
+from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
+from tensorcrp.files.reading import Samples, check_like, check_settings, read
+from tensorcrp.files.training import (
+    chosen_classifier,
+    halves_of,
+    learnt,
+    reading_parameters,
 )
-from tensorcrp.files.scoring import summary
 from tensorcrp.preprocessing import KINDS
-from tensorcrp.video import train_test_folders
-
-LEAST = 4  # files of a class: one is held out, two of the others train, one tests
-_OPTIONS = ("frames", "size", "color", "sampling", "stride", "data", "target")
 
 
 class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
@@ -93,8 +83,9 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         How files were read, and what samples are like; kept in model files.
     scores_ : dict
         Held-out "accuracy", "chance" and "majority" beside it, "confusion" (true class
-        by predicted class), scores of every "motion", and with ``train/`` and ``test/``
-        folders "test_accuracy".
+        by predicted class), scores of every "motion", the "temperature" by which
+        probabilities are made less sure, as held-out files ask for, and with
+        ``train/`` and ``test/`` folders "test_accuracy".
     held_out_ : Predictions
         Of the training files, each by a model chosen without it. Not in model files.
     skipped_ : list of (str, str)
@@ -201,52 +192,12 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         """
         with replaced_at_once(self) as new:
             new._check_parameters()
-            halves = _halves(data) if y is None else None
+            halves = halves_of(data) if y is None else None
             found = find(data if halves is None else halves[0], labelled=y is None)
-            new._fit_files(found, y, groups)
+            vars(new).update(learnt(new.get_params(deep=False), found, y, groups))
             if halves is not None:
                 new._add_test(halves[1])
         return self
-
-    def _fit_files(self, found, y, groups):
-        labelled = found.kind in ("clips", "images")
-        if y is not None and labelled:
-            found = replace(found, folders=_one_each(y, found.files, "y"))
-        options = {name: getattr(self, name) for name in (*_OPTIONS, "samples")}
-        options["size"] = tuple(self.size or SIZE)
-        samples = self._read(found, options)
-        if y is not None and not labelled:
-            labels = _one_each(y, samples.files, "y")
-            samples = replace(samples, labels=labels)
-        self.classes_, codes = _classes(samples)
-        self.reader_ = described(found.kind, samples, options)
-        self.skipped_ = samples.skipped
-        of_files = self._groups(groups, found, samples)
-        self._choose(samples, codes, of_files)
-
-    def _choose(self, samples, codes, groups):
-        """Fit the pipeline, and score held-out files."""
-        names, shape = self.reader_["mode_names"], self.reader_["shape"]
-        mode = names.index("time") if "time" in names else 0
-        kinds = motions(self.motion, self.reader_["kind"], shape, mode)
-        choice = Choice(
-            self._classifier(), kinds, mode, self.search, self.cv, self.random_state
-        )
-        y, owner = codes[samples.owner], samples.owner
-        several = len(owner) > len(samples.files)
-        inside = owner if several and groups is None else None
-        inside = inside if groups is None else groups[owner]
-        held = held_out_scores(choice, samples.X, y, inside, self.n_jobs, self.verbose)
-        values, probabilities, folds = held
-        self.held_out_ = Predictions(
-            samples.files,
-            per_file(values, owner, len(samples.files)),
-            self.classes_,
-            probabilities,
-            [str(each) for each in self.classes_[codes]],
-        )
-        self.model_, screened = choice.fit(samples.X, y, inside)
-        self.scores_ = summary(self.held_out_, codes, screened, folds, groups)
 
     def _add_test(self, folder):
         """Score the files of a test folder that came with the training files."""
@@ -254,42 +205,12 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         self.scores_["test_accuracy"] = test.accuracy
         self.scores_["test_files"] = len(test.files)
 
-    def _groups(self, groups, found, samples):
-        """Numbers (n,) of the groups of the files that were read, or None."""
-        if groups is None:
-            return None
-        if isinstance(groups, str) and groups in samples.more:
-            given = np.asarray(samples.more[groups])
-        elif isinstance(groups, str):
-            given = file_groups(groups, samples.files)
-        else:
-            of_all = (
-                samples.files if found.kind in ("arrays", "epochs") else found.files
-            )
-            known = dict(zip(of_all, _one_each(groups, of_all, "groups"), strict=True))
-            given = np.array([known[file] for file in samples.files])
-        names, numbers = np.unique(given, return_inverse=True)
-        pairs = set(zip(numbers.tolist(), samples.labels, strict=True))
-        if len(pairs) == len(names) <= len(self.classes_):
-            raise ValueError(
-                f"groups {groups!r} gives every class one group, {names[:3].tolist()}: "
-                "no class could be held out and learnt too. Groups are people or "
-                "recordings, several in each class."
-            )
-        return numbers
-
-    def _classifier(self):
-        if isinstance(self.classifier, str):
-            check_choice("classifier", self.classifier, tuple(CLASSIFIERS))
-            return CLASSIFIERS[self.classifier]()
-        return self.classifier
-
     def _check_parameters(self):
         check_choice("motion", self.motion, ("auto", *KINDS))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         check_choice("samples", self.samples, ("first", "last"))
         check_integer("cv", self.cv, least=2)
-        self._classifier()
+        chosen_classifier(self.classifier)
 
     @staticmethod
     def check_reader(reader: dict[str, Any]) -> None:
@@ -322,9 +243,10 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         samples = self._new(data)
         scores, probabilities = scores_of(self.model_, samples.X)
         names = set(self.classes_)
+        scores = per_file(scores, samples.owner, len(samples.files))
         return Predictions(
             samples.files,
-            per_file(scores, samples.owner, len(samples.files)),
+            tempered(scores, self.scores_["temperature"]),
             self.classes_,
             probabilities,
             [label if label in names else None for label in samples.labels],
@@ -423,9 +345,7 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         return samples
 
     def _read(self, found, reader):
-        return read(
-            found, reader, self.on_error, self.n_jobs, self.cache, bool(self.verbose)
-        )
+        return read(found, reader, **reading_parameters(self.get_params(deep=False)))
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")
@@ -434,45 +354,3 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
     def sample_shape_(self) -> tuple[int, ...]:
         """Shape of a sample as it is read."""
         return self.reader_["shape"]
-
-
-def _halves(data):
-    """The training and the test folder, if a folder has the two."""
-    if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
-        return train_test_folders(data)
-    return None
-
-
-def _one_each(values, files, name):
-    values = [each.item() if hasattr(each, "item") else each for each in values]
-    if len(values) != len(files):
-        raise ValueError(f"{name} has {len(values)} entries for {len(files)} files.")
-    return [str(each) for each in values]
-
-
-def _classes(samples):
-    """Names of the classes, and the number of each file's class."""
-    missing = [
-        f
-        for f, label in zip(samples.files, samples.labels, strict=True)
-        if label is None
-    ]
-    if missing:
-        raise ValueError(
-            f"{missing[0]} has no label: put the files of each class into a subfolder "
-            "of its own, folder/class/file, or name the labels of a file by target."
-        )
-    classes, codes, counts = np.unique(
-        samples.labels, return_inverse=True, return_counts=True
-    )
-    if len(classes) < 2:
-        raise ValueError(
-            f"there is one class, {classes[0]!r}; a classifier needs two or more."
-        )
-    if counts.min() < LEAST:
-        raise ValueError(
-            f"the class {classes[counts.argmin()]!r} has {counts.min()} readable "
-            f"files; at least {LEAST} are needed to choose with some and test with "
-            "others. Add files, or remove the class."
-        )
-    return classes, codes

@@ -93,7 +93,7 @@ class LinearMap:
         return self.classes[self.scores_one(sample).argmax()]
 
 
-def fold_linear(model: Any, dtype: Any = np.float32) -> LinearMap:
+def fold_linear(model: Any, dtype: Any = "float32") -> LinearMap:
     """Fold the linear steps of a fitted model into one matrix.
 
     Parameters
@@ -101,7 +101,7 @@ def fold_linear(model: Any, dtype: Any = np.float32) -> LinearMap:
     model : FileClassifier, TensorCRPCV or Pipeline, fitted
         Transformers of this package and scalers, then a linear classifier: LDA,
         logistic regression, a linear SVM or nearest mean. A `Motion` may come first.
-    dtype : dtype, default=numpy.float32
+    dtype : dtype, default="float32"
         Of the matrix; samples of the same type are fastest.
 
     Returns

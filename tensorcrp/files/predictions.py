@@ -143,3 +143,29 @@ def per_file(values, owner, n):
     sums = np.zeros((n, values.shape[1]))
     np.add.at(sums, owner, values)
     return sums / np.bincount(owner, minlength=n)[:, None]
+
+
+# --- how sure ---------------------------------------------------------------------
+
+TEMPERATURES = 2.0 ** np.arange(0, 9, 0.25)
+
+
+def tempered(shares, temperature):
+    """Probabilities (n, c) raised to ``1 / temperature``: larger is less sure."""
+    if temperature == 1.0:
+        return shares
+    logs = np.log(np.maximum(shares, np.finfo(float).tiny)) / temperature
+    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def best_temperature(shares, codes):
+    """The temperature under which held-out labels are most likely.
+
+    Features separate the samples that they were fitted to better than new ones, so that
+    a classifier of the features is too sure of itself.
+    """
+    rows = np.arange(len(codes))
+    own = [tempered(shares, t)[rows, codes] for t in TEMPERATURES]
+    losses = [-np.log(np.maximum(each, 1e-300)).mean() for each in own]
+    return float(TEMPERATURES[int(np.argmin(losses))])

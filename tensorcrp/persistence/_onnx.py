@@ -77,7 +77,8 @@ def export_onnx(estimator: Any, path: AnyPath) -> None:
         raise ImportError(
             "ONNX files need onnx: pip install tensorcrp[onnx]"
         ) from error
-    graph = _Graph(onnx, *_steps(estimator))
+    known = getattr(estimator, "scores_", {})
+    graph = _Graph(onnx, *_steps(estimator), known.get("temperature", 1.0))
     model = onnx.helper.make_model(
         graph.build(type(estimator).__name__),
         producer_name="tensorcrp",
@@ -111,8 +112,8 @@ def _steps(estimator):
 class _Graph:
     """Nodes and constants of a graph under construction."""
 
-    def __init__(self, onnx, steps, classifier, classes):
-        self.onnx, self.steps = onnx, steps
+    def __init__(self, onnx, steps, classifier, classes, temperature):
+        self.onnx, self.steps, self.temperature = onnx, steps, temperature
         self.classifier, self.classes = classifier, classes
         self.nodes, self.constants, self.outputs = [], [], []
 
@@ -232,7 +233,9 @@ class _Graph:
         scores = self.node("Add", [product, self.constant("intercept", constants)])
         self.output("scores", scores, ["batch", len(weights)])
         if _is_softmax(self.classifier):
-            shares = self.node("Softmax", [scores], axis=1)
+            warmth = self.constant("temperature", [self.temperature])
+            cooler = self.node("Div", [scores, warmth])
+            shares = self.node("Softmax", [cooler], axis=1)
             self.output("probabilities", shares, ["batch", len(weights)])
         best = self.node("ArgMax", [scores], axis=1, keepdims=0)
         names = [str(each) for each in self.classes]

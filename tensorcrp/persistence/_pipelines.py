@@ -182,7 +182,9 @@ def files_from(parts):
 
 
 def _check_files(state):
-    if set(state) != _FILES or type(state["scores_"]) is not dict:
+    scores = state.get("scores_")
+    temperature = scores.get("temperature") if type(scores) is dict else None
+    if set(state) != _FILES or type(temperature) is not float or not temperature > 0:
         raise ModelFormatError("a FileClassifier that lacks attributes.")
     reader, model = state["reader_"], state["model_"]
     try:

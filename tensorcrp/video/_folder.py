@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tensorcrp.base.files import check_replaceable, replacing
+from tensorcrp.base.notebook import samples_html, samples_lines
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.progress import progress
 from tensorcrp.base.types import AnyPath, Array, Integers
@@ -31,7 +32,7 @@ from tensorcrp.video._listing import listed
 from tensorcrp.video._opening import ClipError, import_av
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Clips:
     """Clips read from files; unpacks as ``X, y, files``.
 
@@ -74,6 +75,17 @@ class Clips:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.target, self.files))
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        return samples_html(self._lines(), self.data, self.mode_names)
+
+    def _lines(self):
+        more = [f"{len(set(self.files))} files, {len(self.skipped)} skipped"]
+        named = (self.data, self.target, self.target_names, self.mode_names)
+        return samples_lines("Clips", *named, more)
 
 
 def read_clips(

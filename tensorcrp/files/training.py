@@ -1,0 +1,171 @@
+"""What a classifier of files learns from labelled files.
+
+In: `Found` files, labels, groups and the parameters of a `FileClassifier`. Out: its
+fitted attributes.
+"""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+from tensorcrp.base.parameters import check_choice
+from tensorcrp.files.choosing import CLASSIFIERS, Choice, held_out_scores, motions
+from tensorcrp.files.grouping import file_groups
+from tensorcrp.files.predictions import (
+    Predictions,
+    best_temperature,
+    per_file,
+    tempered,
+)
+from tensorcrp.files.reading import SIZE, described, read
+from tensorcrp.files.scoring import summary
+from tensorcrp.video import train_test_folders
+
+LEAST = 4  # files of a class: one is held out, two of the others train, one tests
+_OPTIONS = ("frames", "size", "color", "sampling", "stride", "data", "target")
+
+
+def learnt(params, found, y, groups):
+    """Fitted attributes by name.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters of a `FileClassifier`.
+    found : Found
+    y, groups
+        As in `FileClassifier.fit`.
+    """
+    of_files = found.kind in ("clips", "images")
+    if y is not None and of_files:
+        found = replace(found, folders=_one_each(y, found.files, "y"))
+    options = {name: params[name] for name in (*_OPTIONS, "samples")}
+    options["size"] = tuple(params["size"] or SIZE)
+    samples = read(found, options, **reading_parameters(params))
+    if y is not None and not of_files:
+        samples = replace(samples, labels=_one_each(y, samples.files, "y"))
+    classes, codes = _classes(samples)
+    reader = described(found.kind, samples, options)
+    numbers = _group_numbers(groups, found, samples, len(classes))
+    choice = _choice(params, reader)
+    model, held_out, scores = _chosen(choice, samples, classes, codes, numbers, params)
+    return {
+        "classes_": classes,
+        "reader_": reader,
+        "skipped_": samples.skipped,
+        "model_": model,
+        "held_out_": held_out,
+        "scores_": scores,
+    }
+
+
+def reading_parameters(params):
+    """Arguments of `read` that are not settings of the reader."""
+    how = {name: params[name] for name in ("on_error", "n_jobs", "cache")}
+    return how | {"progress": bool(params["verbose"])}
+
+
+def _choice(params, reader):
+    names = reader["mode_names"]
+    mode = names.index("time") if "time" in names else 0
+    return Choice(
+        chosen_classifier(params["classifier"]),
+        motions(params["motion"], reader["kind"], reader["shape"], mode),
+        mode,
+        params["search"],
+        params["cv"],
+        params["random_state"],
+    )
+
+
+def _chosen(choice, samples, classes, codes, groups, params):
+    """The fitted pipeline, predictions of held-out files, and their summary."""
+    y, owner, n = codes[samples.owner], samples.owner, len(samples.files)
+    inside = owner if len(owner) > n else None  # windows of a file stay together
+    inside = inside if groups is None else groups[owner]
+    values, probabilities, folds = held_out_scores(
+        choice, samples.X, y, inside, params["n_jobs"], params["verbose"]
+    )
+    truth = [str(each) for each in classes[codes]]
+    scores = per_file(values, owner, n)
+    temperature = best_temperature(scores, codes) if probabilities else 1.0
+    scores = tempered(scores, temperature)
+    held_out = Predictions(samples.files, scores, classes, probabilities, truth)
+    model, screened = choice.fit(samples.X, y, inside)
+    found = summary(held_out, codes, screened, folds, groups)
+    return model, held_out, found | {"temperature": temperature}
+
+
+def chosen_classifier(classifier):
+    """A classifier by its name, or itself."""
+    if isinstance(classifier, str):
+        check_choice("classifier", classifier, tuple(CLASSIFIERS))
+        return CLASSIFIERS[classifier]()
+    return classifier
+
+
+def _group_numbers(groups, found, samples, n_classes):
+    """Numbers (n,) of the groups of the files that were read, or None."""
+    if groups is None:
+        return None
+    if isinstance(groups, str) and groups in samples.more:
+        given = np.asarray(samples.more[groups])
+    elif isinstance(groups, str):
+        given = file_groups(groups, samples.files)
+    else:
+        whole = found.kind in ("arrays", "epochs")
+        of_all = samples.files if whole else found.files
+        known = dict(zip(of_all, _one_each(groups, of_all, "groups"), strict=True))
+        given = np.array([known[file] for file in samples.files])
+    names, numbers = np.unique(given, return_inverse=True)
+    pairs = set(zip(numbers.tolist(), samples.labels, strict=True))
+    if len(pairs) == len(names) <= n_classes:
+        raise ValueError(
+            f"groups {groups!r} gives every class one group, {names[:3].tolist()}: "
+            "no class could be held out and learnt too. Groups are people or "
+            "recordings, several in each class."
+        )
+    return numbers
+
+
+def halves_of(data):
+    """The training and the test folder, if a folder has the two."""
+    if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
+        return train_test_folders(data)
+    return None
+
+
+def _one_each(values, files, name):
+    values = [each.item() if hasattr(each, "item") else each for each in values]
+    if len(values) != len(files):
+        raise ValueError(f"{name} has {len(values)} entries for {len(files)} files.")
+    return [str(each) for each in values]
+
+
+def _classes(samples):
+    """Names of the classes, and the number of each file's class."""
+    missing = [
+        f
+        for f, label in zip(samples.files, samples.labels, strict=True)
+        if label is None
+    ]
+    if missing:
+        raise ValueError(
+            f"{missing[0]} has no label: put the files of each class into a subfolder "
+            "of its own, folder/class/file, or name the labels of a file by target."
+        )
+    classes, codes, counts = np.unique(
+        samples.labels, return_inverse=True, return_counts=True
+    )
+    if len(classes) < 2:
+        raise ValueError(
+            f"there is one class, {classes[0]!r}; a classifier needs two or more."
+        )
+    if counts.min() < LEAST:
+        raise ValueError(
+            f"the class {classes[counts.argmin()]!r} has {counts.min()} readable "
+            f"files; at least {LEAST} are needed to choose with some and test with "
+            "others. Add files, or remove the class."
+        )
+    return classes, codes
