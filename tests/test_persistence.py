@@ -587,6 +587,8 @@ def test_searches_of_version_1_1_are_averages_of_one(path):
     """Such a file named the arrays of the best point twice."""
     plain = {"average": 1, "distance": "euclidean", "white": False}
     model = TensorCRPCV(**GRID | plain).fit(X, Y)
+    model.distances_.mean_[:] = 0.0  # features were not centred
+    model.estimator_.fit(model.transform(X), Y)
     path.write_bytes(of_version_1(path, model, format="1.1"))
     again = load(path)
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
