@@ -30,7 +30,6 @@ RANK = {
     "base.threads": 0,
     "base.types": 0,
     "base.validation": 0,
-    "signals": 1,
     "solver": 1,
     "video": 1,
     "storage.sketch": 1,
@@ -38,6 +37,7 @@ RANK = {
     "storage.tasks": 1,
     "base.state": 1,
     "base.estimator": 2,
+    "signals": 3,
     "datasets": 2,  # reads clips through video
     "storage.roots": 2,
     "storage.centred": 3,
@@ -49,6 +49,7 @@ RANK = {
     "preprocessing": 3,
     "crp": 8,
     "baselines": 8,
+    "patterns": 8,
     "model_selection": 9,
     "plotting": 10,
     "files": 10,  # classifiers of files
@@ -62,7 +63,7 @@ RANK = {
 }
 OPTIONAL = (
     *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
-    *("onnx", "onnxruntime", "skops", "kalelinear"),
+    *("onnx", "onnxruntime", "skops", "kalelinear", "mne"),
 )
 DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
