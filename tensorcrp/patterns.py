@@ -40,12 +40,12 @@ class Patterns:
     tensors : ndarray of shape (h, l_1, ..., l_N)
         Change of a sample that goes with a unit of each feature:
         ``Cov(X, s_p) / Var(s_p)``, over all samples.
-    factors : list of ndarray of shape (h, l_m, k), or None
+    factors : list of ndarray of shape (h, l_m, k), default=None
         Patterns per mode: the tensors contracted with the filters of all other modes,
         column by column. At rank one this is the covariance of the samples contracted
         with the other modes' filters, times the filter of the mode, and far less noisy
         than the tensor. None for an estimator without CP factors.
-    filters : list of ndarray of shape (h, l_m, k), or None
+    filters : list of ndarray of shape (h, l_m, k), default=None
         The CP factors of the estimator.
 
     See Also

@@ -4,6 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import skops.io
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -12,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import make_multichannel
+from tensorcrp.persistence import SKOPS_TYPES
 from tensorcrp.signals import (
     ChannelScaler,
     epochs_to_tensor,
@@ -204,6 +207,25 @@ def test_one_window_alone_is_scaled_as_in_a_batch(centre, dtype):
         np.testing.assert_array_equal(scaler.transform(layout(views)), together)
     for i in range(len(views)):
         np.testing.assert_array_equal(scaler.transform(views[i][None])[0], together[i])
+
+
+@pytest.mark.parametrize("centre", ["channel", "sample"])
+def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre):
+    """No step looks at the other windows; only the order of sums may differ."""
+    made = make_multichannel(90, n_channels=8, n_times=64, random_state=0)
+    X, y = made.data * np.logspace(-6, 0, 8)[:, None], made.target
+    model = make_pipeline(
+        ChannelScaler(centre=centre), TensorCRP(rank=2), LinearDiscriminantAnalysis()
+    ).fit(X[:60], y[:60])
+    trusted = list(SKOPS_TYPES)
+    online = skops.io.loads(skops.io.dumps(model), trusted=trusted)
+    together, scaled = online.predict_proba(X), online[0].transform(X)
+    for x, row, own in zip(X, together, scaled, strict=True):
+        np.testing.assert_array_equal(online[0].transform(x[None])[0], own)
+        alone = online.predict_proba(x[None])
+        np.testing.assert_array_equal(alone, model.predict_proba(x[None]))  # bitwise
+        np.testing.assert_allclose(alone[0], row, rtol=1e-9, atol=1e-12)
+        assert alone[0].argmax() == row.argmax()
 
 
 def test_test_samples_do_not_move_the_scale(X):

@@ -35,6 +35,7 @@ from tensorcrp.baselines.catalogue import (
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection import TensorCRPCV
 from tensorcrp.scatter import ClassScatter
+from tensorcrp.signals import ChannelScaler
 
 _SEARCH = {
     "best_estimator_": "crp h",
@@ -106,5 +107,6 @@ SCALERS = by_name(SCALER_RULES)
 SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
 # What skops.io does not know by itself.
 SKOPS_TYPES: tuple[str, ...] = tuple(
-    f"{cls.__module__}.{cls.__qualname__}" for cls in (*MODELS, ClassScatter)
+    f"{cls.__module__}.{cls.__qualname__}"
+    for cls in (*MODELS, ClassScatter, ChannelScaler)
 )
