@@ -1,5 +1,6 @@
 """Patterns against planted signals and against covariances written out."""
 
+import matplotlib
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -8,6 +9,9 @@ from sklearn.pipeline import make_pipeline
 from tensorcrp import ClassScatter, Patterns, TensorCRP, TensorCRPCV
 from tensorcrp.baselines import MultilinearLDA, RidgeLDA
 from tensorcrp.solver import Rows
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 
 
 def cosine(a, b):
@@ -181,3 +185,11 @@ def test_the_form_is_that_of_mne(make_samples):
     for name in ("patterns_", "filters_"):
         coef = mne.decoding.get_coef(found, name)
         np.testing.assert_array_equal(coef, getattr(found, name))
+    if hasattr(mne.decoding, "SpatialFilter"):  # since MNE 1.11
+        info = mne.create_info(["Fz", "Cz", "Pz", "C3", "C4", "Oz"], 100.0, "eeg")
+        info.set_montage("biosemi64")
+        how = {"patterns": found.patterns_, "patterns_method": "haufe"}
+        display = mne.decoding.SpatialFilter(info, found.filters_, **how)
+        figure = display.plot_patterns(components=[0, 3], show=False)
+        assert sum(len(ax.images) for ax in figure.axes) >= 2
+        plt.close("all")
