@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tensorcrp import TensorCRP
 from tensorcrp.datasets import make_multichannel
-from tensorcrp.persistence import SKOPS_TYPES
+from tensorcrp.persistence import SKOPS_TYPES, ModelFormatError, load, save
 from tensorcrp.signals import (
     ChannelScaler,
     epochs_to_tensor,
@@ -210,7 +210,7 @@ def test_one_window_alone_is_scaled_as_in_a_batch(centre, dtype):
 
 
 @pytest.mark.parametrize("centre", ["channel", "sample"])
-def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre):
+def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre, tmp_path):
     """No step looks at the other windows; only the order of sums may differ."""
     made = make_multichannel(90, n_channels=8, n_times=64, random_state=0)
     X, y = made.data * np.logspace(-6, 0, 8)[:, None], made.target
@@ -218,7 +218,10 @@ def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre):
         ChannelScaler(centre=centre), TensorCRP(rank=2), LinearDiscriminantAnalysis()
     ).fit(X[:60], y[:60])
     trusted = list(SKOPS_TYPES)
-    online = skops.io.loads(skops.io.dumps(model), trusted=trusted)
+    other = skops.io.loads(skops.io.dumps(model), trusted=trusted)
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    save(model, tmp_path / "model.crp")
+    online = load(tmp_path / "model.crp")
     together, scaled = online.predict_proba(X), online[0].transform(X)
     for x, row, own in zip(X, together, scaled, strict=True):
         np.testing.assert_array_equal(online[0].transform(x[None])[0], own)
@@ -249,3 +252,14 @@ def test_test_samples_do_not_move_the_scale(X):
 def test_errors_of_the_scaler(params, words, X):
     with pytest.raises(ValueError, match=words):
         ChannelScaler(**params).fit(X)
+
+
+@pytest.mark.parametrize("damage", ["input_shape_", "mean_", "mode", "scale_"])
+def test_a_damaged_scaler_is_rejected(damage, X, tmp_path):
+    scaler = ChannelScaler(1).fit(X)
+    crp = TensorCRP(1).fit(X, [0, 1] * 4)
+    values = {"input_shape_": (3,), "mean_": np.ones(3), "mode": 7, "scale_": "one"}
+    setattr(scaler, damage, values[damage])
+    with pytest.raises(ModelFormatError, match="ChannelScaler"):
+        save(make_pipeline(scaler, crp), tmp_path / "model.crp")
+        load(tmp_path / "model.crp")

@@ -87,6 +87,7 @@ SCALER_RULES = {
     MaxAbsScaler: {"scale_": "array n"},
     RobustScaler: dict.fromkeys(["center_", "scale_"], "optional n"),
     Normalizer: {},
+    ChannelScaler: dict.fromkeys(["mean_", "scale_"], "array l"),
 }
 
 _SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
