@@ -16,7 +16,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from tensorcrp import TensorCRP
+from tensorcrp import Patterns, TensorCRP
 from tensorcrp.datasets import fetch_dataset, make_multichannel
 from tensorcrp.plotting import ProjectionDisplay
 from tensorcrp.signals import spectrogram_tensor
@@ -41,52 +41,51 @@ print("  random phase, order 2:          ", accuracy(free.data, free.target))
 print("  random phase, order 3 (spectra):", accuracy(spectra.data, free.target))
 
 # %%
-# Order 2: the factor of channels is a map of the head, the factor of time a wave.
-
-
-def head_map(ax, positions, values, title):
-    """Values at the sensors, seen from above, diverging about zero."""
-    limit = np.abs(values).max()
-    levels = np.linspace(-limit, limit, 21)
-    ax.tricontourf(*positions.T, values, levels=levels, cmap="RdBu_r")
-    ax.scatter(*positions.T, s=4, color="black")
-    ax.add_patch(plt.Circle((0, 0), 1.05, fill=False))
-    ax.plot([-0.12, 0, 0.12], [1.05, 1.2, 1.05], color="black", lw=1)  # the nose
-    ax.set(title=title, aspect="equal")
-    ax.axis("off")
-
+# Order 2. A projection is a *filter*: its weights also cancel noise that channels
+# share, so a large weight need not mean a strong signal. Its *pattern* shows the
+# signal, how the recording changes with the feature: a map of the head and a wave.
 
 crp = TensorCRP(2, rank=1).fit(locked.data, locked.target)
-fig, axes = plt.subplots(
-    2, 4, figsize=(9, 4.4), layout="constrained", width_ratios=[1, 1, 1, 1.8]
-)
-for c in range(3):
-    head_map(axes[0, c], locked.positions, locked.patterns[c], f"planted {c + 1}")
-axes[0, 3].axis("off")
-for p in range(2):
-    head_map(
-        axes[1, p], locked.positions, crp.factors_[0][p, :, 0], f"found, W {p + 1}"
-    )
-axes[1, 2].axis("off")
-curves = ProjectionDisplay(crp.factors_[1][:, :, 0], mode_names=["sample of time"])
-curves.plot(ax=axes[1, 3])
+found = Patterns.from_estimator(crp, locked.data)
+basis = np.linalg.qr((locked.patterns[1:] - locked.patterns[0]).T)[0]
 
-# %%
-# Both factors at once, as a map of channel x time.
 
+def share(maps):
+    """Share of each map in the span of the differences of the planted maps."""
+    return np.linalg.norm(maps @ basis, axis=1) / np.linalg.norm(maps, axis=1)
+
+
+print("share in the planted span: filters", share(found.filters_).round(2))
+print("                          patterns", share(found.patterns_).round(2))
 how = {"mode_names": ["channel", "time (s)"], "mode_values": [None, locked.times]}
-display = ProjectionDisplay.from_estimator(crp, kind="map", **how)
+how["positions"] = locked.positions
+display = ProjectionDisplay.from_estimator(
+    crp, components=[0, 1], kind="patterns", X=locked.data, **how
+)
 
 # %%
-# Order 3: the factors now show where, at which frequency, and when.
+# The three planted maps. Two projections separate three classes: each pattern is a
+# combination of their differences.
+
+planted = ProjectionDisplay(
+    locked.patterns,
+    patterns=[locked.patterns[:, :, None]],
+    labels=["planted 1", "planted 2", "planted 3"],
+    positions=locked.positions,
+)
+fig, axes = plt.subplots(1, 3, figsize=(6, 2.2), layout="constrained")
+planted.plot(kind="patterns", ax=axes)
+
+# %%
+# Order 3: the patterns show where, at which frequency, and when. The bursts have 10 Hz.
 
 crp = TensorCRP(1, rank=1).fit(spectra.data, free.target)
-fig, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")
-head_map(axes[0], free.positions, crp.factors_[0][0, :, 0], "where")
 how = {"mode_names": ["channel", "frequency (Hz)", "time (s)"]}
 how["mode_values"] = [None, spectra.frequencies, spectra.times]
-display = ProjectionDisplay.from_estimator(crp, kind="factors", ax=axes[1:], **how)
-axes[2].axvline(10, color="gray", ls=":")  # planted
+display = ProjectionDisplay.from_estimator(
+    crp, kind="patterns", X=spectra.data, positions=free.positions, **how
+)
+display.axes_[0, 1].axvline(10, color="gray", ls=":")
 
 # %%
 # With ``TENSORCRP_DATA``: a smart watch and a hard EEG, by their published splits.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads
     from tensorcrp import experiments as experiments
     from tensorcrp import files as files
     from tensorcrp import model_selection as model_selection
+    from tensorcrp import patterns as patterns
     from tensorcrp import persistence as persistence
     from tensorcrp import plotting as plotting
     from tensorcrp import preprocessing as preprocessing
@@ -21,21 +22,23 @@ if TYPE_CHECKING:  # what `__getattr__` loads
     from tensorcrp import video as video
     from tensorcrp.crp import TensorCRP
     from tensorcrp.model_selection import TensorCRPCV
+    from tensorcrp.patterns import Patterns
     from tensorcrp.scatter import ClassScatter
 
 __version__ = "0.2.0"
 
-__all__ = ["ClassScatter", "TensorCRP", "TensorCRPCV"]
+__all__ = ["ClassScatter", "Patterns", "TensorCRP", "TensorCRPCV"]
 
 _HOMES = {
     "ClassScatter": "scatter",
+    "Patterns": "patterns",
     "TensorCRP": "crp",
     "TensorCRPCV": "model_selection",
 }
 _MODULES = (
     *("baselines", "datasets", "experiments", "files", "model_selection"),
-    *("persistence", "plotting", "preprocessing", "report", "scatter", "signals"),
-    *("solver", "video"),
+    *("patterns", "persistence", "plotting", "preprocessing", "report"),
+    *("scatter", "signals", "solver", "video"),
 )
 
 if not TYPE_CHECKING:  # or checkers would accept every misspelt name

@@ -92,7 +92,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
         belongs to projection p.
     between : {"classes", "samples"}, default="classes"
         How class means count in the numerator: each once, as in the paper, or by the
-        size of the class, as in classical LDA.
+        size of the class, as in classical LDA. With two classes the projections are
+        the same.
     init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
         Start of each projection: the best tensor of any rank truncated to rank k, the
         paper's identity matrices, normal random numbers, the arrays ``(l_m, k)`` that

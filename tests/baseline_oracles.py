@@ -262,6 +262,36 @@ def ridge_lda(X, y, reg, size, weighted=True):
     return W * np.sqrt(len(X) / np.einsum("ip,ij,jp->p", W, S_w, W))
 
 
+def toeplitz_lda(X, y, reg, size):
+    """Blocks averaged along the diagonals, tapered, entry by entry."""
+    between, within = class_rows(X, y)
+    channels, T = int(np.prod(X.shape[1:-1])), X.shape[-1]
+    flat_b, flat_w = (rows.reshape(len(rows), -1) for rows in (between, within))
+    S = (flat_w.T @ flat_w).reshape(channels, T, channels, T)
+    C = np.zeros_like(S)
+    for lag in range(1 - T, T):
+        pairs = [(t, t + lag) for t in range(T) if 0 <= t + lag < T]
+        block = sum(S[:, t, :, s] for t, s in pairs) / len(pairs)
+        for t, s in pairs:
+            C[:, t, :, s] = (1 - abs(lag) / T) * block
+    C = C.reshape(channels * T, -1)
+    C = C + reg * np.trace(C) / len(C) * np.eye(len(C))
+    W = eigenvectors(np.linalg.inv(C) @ flat_b.T @ flat_b, size)
+    return W * np.sqrt(len(X) / np.einsum("ip,ij,jp->p", W, C, W))
+
+
+def stda(X, y, sizes, reg, sweeps, size):
+    """Alternating discriminants from identity matrices, then LDA of the cores."""
+    between, within = class_rows(X, y)
+    factors = [np.eye(n) for n in X.shape[1:]]
+    for _ in range(sweeps):
+        for m, r in enumerate(sizes):
+            B, W = (mode_scatter(rows, factors, m) for rows in (between, within))
+            factors[m] = fisher(B, W, r, reg)
+    cores = features(X, factors)
+    return factors, reduce(np.kron, factors) @ ridge_lda(cores, y, reg, size)
+
+
 def umlda(X, y, size, reg, sweeps):
     """Lu et al. with their matrix R that keeps features uncorrelated.
 

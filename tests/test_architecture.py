@@ -30,7 +30,6 @@ RANK = {
     "base.types": 0,
     "base.validation": 0,
     "base.notebook": 1,
-    "signals": 1,
     "solver": 1,
     "video": 2,
     "storage.sketch": 1,
@@ -39,6 +38,7 @@ RANK = {
     "base.state": 1,
     "base.projections": 2,
     "base.estimator": 2,
+    "signals": 3,
     "datasets": 3,  # reads clips through video
     "storage.roots": 2,
     "storage.centred": 3,
@@ -52,6 +52,7 @@ RANK = {
     "preprocessing": 3,
     "crp": 8,
     "baselines": 8,
+    "patterns": 8,
     "model_selection": 9,
     "plotting": 10,
     "files": 10,  # classifiers of files
@@ -65,7 +66,7 @@ RANK = {
 }
 OPTIONAL = (
     *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
-    *("onnx", "onnxruntime", "skops", "kalelinear"),
+    *("onnx", "onnxruntime", "skops", "kalelinear", "mne"),
 )
 DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "

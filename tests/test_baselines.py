@@ -18,6 +18,7 @@ from tensorcrp.baselines import (
     DGTDA,
     HODA,
     MPCA,
+    STDA,
     UMLDA,
     BilinearSVC,
     MultilinearLDA,
@@ -25,6 +26,7 @@ from tensorcrp.baselines import (
     RidgeLDA,
     SelectiveLDA,
     TensorLPP,
+    ToeplitzLDA,
     TwoDPCA,
 )
 from tensorcrp.baselines.alternating_svm import Problem
@@ -276,6 +278,52 @@ def test_ridge_lda_makes_no_matrix_of_all_entries(samples):
     X, y = samples((90, 80), n=20)  # 7200 x 7200 would be 415 MB
     model = RidgeLDA().fit(X, y)
     assert model.projections_.shape == (3, 7200)
+
+
+@shapes
+@pytest.mark.parametrize("n", [24, 150])
+def test_toeplitz_lda(shape, sizes, n, samples):
+    X, y = samples(shape, n=n)
+    model = ToeplitzLDA(reg=0.2).fit(X, y)
+    W = oracle.toeplitz_lda(X, y, 0.2, 3)
+    assert_same_columns(model.projections_.T, W, 1e-7 * np.abs(W).max())
+
+
+def test_toeplitz_lda_of_one_time_is_ridge_lda(samples):
+    X, y = samples((6, 1))
+    toeplitz, ridge = ToeplitzLDA(reg=0.3).fit(X, y), RidgeLDA(reg=0.3).fit(X, y)
+    np.testing.assert_allclose(toeplitz.projections_, ridge.projections_, atol=1e-9)
+    np.testing.assert_allclose(toeplitz.objective_, ridge.objective_)
+
+
+def test_stationary_noise_needs_fewer_samples():
+    """Forty samples of 200 entries, each method at its best ridge."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((1040, 5, 80))
+    for t in range(1, 80):
+        noise[:, :, t] += 0.9 * noise[:, :, t - 1]
+    noise = np.tensordot(noise[:, :, 40:], rng.standard_normal((5, 5)), (1, 1))
+    y = np.arange(1040) % 2
+    signal = np.outer(np.hanning(40), rng.standard_normal(5))
+    X = (noise + 3.0 * y[:, None, None] * signal).swapaxes(1, 2)
+
+    def best(cls):
+        regs = (1e-3, 1e-2, 0.1, 1.0)
+        models = [cls(reg=reg).fit(X[:40], y[:40]) for reg in regs]
+        return max(accuracy(m.transform(X[40:]), y[40:]) for m in models)
+
+    assert best(ToeplitzLDA) > best(RidgeLDA) + 0.05
+
+
+@shapes
+def test_stda(shape, sizes, samples):
+    X, y = samples(shape)
+    model = STDA(sizes, reg=1e-3, max_iter=3).fit(X, y)
+    size = min(3, np.prod(sizes))
+    factors, W = oracle.stda(X, y, sizes, 1e-3, 3, size)
+    for factor, other in zip(model.factors_, factors, strict=True):
+        assert_same_columns(factor, other, 1e-6)
+    assert_same_columns(model.projections_.T, W, 1e-5 * np.abs(W).max())
 
 
 @shapes

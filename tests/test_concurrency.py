@@ -162,6 +162,8 @@ WORK = {
     "TensorCRP": "tensorcrp.solver.model.cp_normalize",
     "TensorCRPCV": "tensorcrp.solver.model.cp_normalize",
     "RidgeLDA": "tensorcrp.baselines.ridge_lda.ridge_discriminants",
+    "ToeplitzLDA": "tensorcrp.baselines.toeplitz_lda.autocovariances",
+    "STDA": "tensorcrp.baselines.stda.cores_of",
     "UMLDA": "tensorcrp.baselines.umlda._Uncorrelated.add",
     "BilinearSVC": "tensorcrp.baselines.alternating_svm.Problem.solve",
 }

@@ -632,3 +632,10 @@ def test_method_arguments_are_documented(method):
     for name in list(inspect.signature(function).parameters)[1:]:
         assert re.search(rf"^ *{name} : ", function.__doc__, re.M), name
     assert "Returns\n" in function.__doc__
+
+
+@pytest.mark.parametrize("shape", [(6,), (5, 4)])
+def test_between_makes_no_difference_for_two_classes(shape, make_samples):
+    X, y = make_samples(shape, n=40, n_classes=2)
+    one, other = (TensorCRP(3, between=b).fit(X, y) for b in ("classes", "samples"))
+    np.testing.assert_allclose(one.projections_, other.projections_, atol=1e-9)

@@ -16,7 +16,8 @@ PRINTS = {
     "plot_matrix_case": "worst step of the objective",
     "plot_tensorly_factors": "same as components_: True",
     "plot_choosing_parameters": "TensorCRPCV took",
-    "plot_multichannel": "order 3 (spectra)",
+    "plot_multichannel": "patterns [1. 1.]",
+    "plot_mne_epochs": "same as all at once: True",
     "plot_dask": "below 1e-6: True",
 }
 
@@ -66,6 +67,7 @@ def test_there_is_an_example_for_every_idea():
         "plot_gait",
         "plot_hyperspectral",
         "plot_matrix_case",
+        "plot_mne_epochs",
         "plot_multichannel",
         "plot_own_initialisation",
         "plot_rank_and_lambda",

@@ -64,8 +64,9 @@ def test_a_stream_goes_on(model):
 def test_every_listed_type_is_one_of_ours():
     assert len(set(SKOPS_TYPES)) == len(SKOPS_TYPES)
     assert all(name.startswith("tensorcrp.") for name in SKOPS_TYPES)
-    # TensorCRP, TensorCRPCV, DistanceFeatures and ClassScatter besides the baselines.
-    assert len(SKOPS_TYPES) == len(baselines.BASELINES) + 4
+    # TensorCRP, TensorCRPCV, ClassScatter, ChannelScaler and DistanceFeatures besides
+    # the baselines.
+    assert len(SKOPS_TYPES) == len(baselines.BASELINES) + 5
 
 
 def test_without_trust_nothing_is_loaded():

@@ -114,7 +114,7 @@ def package() -> None:
         again: HODA = load(file)
         print(np.array_equal(again.transform(X), hoda.transform(X)))
     print(tensorcrp.experiments.register_method("Mine", lambda: HODA(3)).choice)
-    print(tensorcrp.signals.window(np.zeros((2, 60)), 20).shape)
+    print(tensorcrp.signals.window(np.zeros((2, 60)), 20).data.shape)
     print(tensorcrp.datasets.list_datasets(), tensorcrp.__version__)
 
 

@@ -20,7 +20,8 @@ KNOWS = {
     "storage.centred": "centred samples, in memory or not",
     "base.estimator": "scikit-learn's interface; readers of data",
     "solver": "projections; storage",
-    "signals": "signals and video",
+    "signals": "epochs and windows",
+    "video": "video",
     "base.files": "helpers for every layer",
 }
 COLOURS = {"scatter": "#dcefdc", "storage": "#dcefdc", "solver": "#fdebc8"}

@@ -156,7 +156,7 @@ def check_samples(estimator, X, y, sample_weight=None, *, reset=True, lazy=False
     y = _local(y, source, "y")
     sample_weight = _local(sample_weight, source, "sample_weight")
     if not reset:
-        _compare_shape(estimator, X)
+        compare_shape(estimator, X)
     given = X if source is None else source.stand_in()
     if y is not None and not isinstance(y, str):
         check_present(y)
@@ -195,7 +195,7 @@ def check_tensor(estimator, X, lazy=True):
     """
     check_is_fitted(estimator)
     source = _outside(estimator, X, lazy)
-    _compare_shape(estimator, X)
+    compare_shape(estimator, X)
     given = X if source is None else source.stand_in()
     with objects_explained():
         X = validate_data(estimator, given, reset=False, **_RULES)
@@ -270,14 +270,21 @@ def _sample_shape(estimator, X):
     return tuple(given)
 
 
-def _compare_shape(estimator, X):
+def compare_shape(estimator, X):
     """Compare every mode; scikit-learn itself looks at the first one alone."""
     if issparse(X):
         return  # scikit-learn says how to convert it
-    shape = tuple(getattr(X, "shape", None) or np.asarray(X).shape)[1:]
-    fitted = estimator.input_shape_
-    if shape != fitted and (len(shape) > 1 or len(fitted) > 1):
+    whole = tuple(getattr(X, "shape", None) or np.asarray(X).shape)
+    shape, fitted = whole[1:], estimator.input_shape_
+    if shape == fitted or (len(shape) < 2 and len(fitted) < 2):
+        return
+    name = type(estimator).__name__
+    if whole == fitted:
         raise ValueError(
-            f"X has samples of shape {shape}, but {type(estimator).__name__} was "
-            f"fitted on samples of shape {fitted}; reshape or resample X to match."
+            f"X has shape {whole}, that of a single sample of {name}; add an axis of "
+            "samples: X[None]."
         )
+    raise ValueError(
+        f"X has samples of shape {shape}, but {name} was fitted on samples of shape "
+        f"{fitted}; reshape or resample X to match."
+    )

@@ -297,6 +297,16 @@ def check_finite(X, numbers=None, chunk=None):
             number = i if numbers is None else numbers[i]
             raise ValueError(
                 f"Input X contains {what}, first in sample {number} at entry "
-                f"{entry}{where}. Remove such samples or fill the entries, e.g. by "
-                "numpy.nan_to_num or sklearn.impute."
+                f"{entry}{where}{_slice_of(bad)}. Remove such samples or fill the "
+                "entries, e.g. by numpy.nan_to_num or sklearn.impute."
             )
+
+
+def _slice_of(bad):
+    """Where all bad entries of a sample are, if that is one index of a mode: words."""
+    if bad.ndim < 2 or bad.sum() < 2:
+        return ""
+    for mode, index in enumerate(np.argwhere(bad).T):
+        if (index == index[0]).all():
+            return f", all of them at index {index[0]} of mode {mode}"
+    return ""

@@ -56,6 +56,8 @@ from tensorcrp.baselines.modes import (
 from tensorcrp.baselines.orthonormal import CMDA, DGTDA, HODA
 from tensorcrp.baselines.pca import MPCA, TwoDPCA
 from tensorcrp.baselines.ridge_lda import RidgeLDA
+from tensorcrp.baselines.stda import STDA
+from tensorcrp.baselines.toeplitz_lda import ToeplitzLDA
 from tensorcrp.baselines.tucker import TuckerDiscriminant
 from tensorcrp.baselines.umlda import UMLDA
 
@@ -66,6 +68,7 @@ __all__ = [
     "DGTDA",
     "HODA",
     "MPCA",
+    "STDA",
     "UMLDA",
     "BilinearSVC",
     "Form",
@@ -77,6 +80,7 @@ __all__ = [
     "SelectiveLDA",
     "Sum",
     "TensorLPP",
+    "ToeplitzLDA",
     "TuckerDiscriminant",
     "TwoDLDA",
     "TwoDPCA",
@@ -99,6 +103,13 @@ _ORTHONORMAL = "orthonormal factors"
 BASELINES = (
     Baseline(
         RidgeLDA,
+        PROJECTIONS | RATIOS | RIDGE | LABELLED,
+        projection="full tensors",
+        features="up to c - 1",
+        monotone="exact",
+    ),
+    Baseline(
+        ToeplitzLDA,
         PROJECTIONS | RATIOS | RIDGE | LABELLED,
         projection="full tensors",
         features="up to c - 1",
@@ -166,6 +177,12 @@ BASELINES = (
         projection=_ORTHONORMAL,
         monotone="yes",
         parts=(_CLASSES, "B - phi W", "alternate"),
+    ),
+    Baseline(
+        STDA,
+        PROJECTIONS | RATIOS | ITERATES | LABELLED | {"factors_": "modes l _"},
+        projection="a core of one factor per mode",
+        features="up to c - 1",
     ),
     Baseline(
         UMLDA,

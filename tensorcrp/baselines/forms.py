@@ -8,7 +8,7 @@ the unfolding along mode m of row i, whose other modes the factors have projecte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -73,11 +73,18 @@ class Form:
         ndarray of shape (l_m, l_m)
             Symmetric positive semi-definite, in float64.
         """
-        cores = (project(block, factors, skip=mode) for block in self._blocks())
+        cores = (project(block, factors, skip=mode) for block in self.blocks())
         unfolded = (unfold(core, mode) for core in cores)
         return sum(matrix @ matrix.T for matrix in unfolded)
 
-    def _blocks(self):
+    def blocks(self) -> Iterator[Array]:
+        """The rows, a few at a time.
+
+        Yields
+        ------
+        ndarray of shape (b, l_1, ..., l_N)
+            In float64.
+        """
         rows = ArrayRows.of(self.rows)
         # Blocks stay in the processor's cache from one mode product to the next.
         for _, block in rows.blocks(rows.block_size):

@@ -141,15 +141,17 @@ class RidgeLDA(VectorTransformer):
         lam = flat.ridge(self.reg, self.reg_scale)
         h = self._n_components(scatter.classes)
         with bounded_threads(flat.root.nbytes):
-            W, objective = ridge_discriminants(
-                flat.between(self.between), flat.root, lam, h
-            )
+            W, objective = self._directions(flat, lam, h)
         W *= np.sqrt(scatter.counts.sum())
         self.projections_ = W * sign_of_largest(W, axis=1)
         self.components_ = self.projections_.reshape(-1, *self.sample_shape_)
         self.objective_, self.lambda_ = objective, lam
         self.classes_ = scatter.classes
         return self
+
+    def _directions(self, flat, lam, h):
+        """Directions (h, P) and their ratios from statistics of vectors."""
+        return ridge_discriminants(flat.between(self.between), flat.root, lam, h)
 
     def _n_components(self, classes):
         most = min(len(classes) - 1, prod(self.sample_shape_))
@@ -187,7 +189,20 @@ def ridge_discriminants(between, within, lam, n_components):
     lam : float
     n_components : int
     """
-    solved = _ridge_solve(between, within, lam)
+    return discriminants(between, _ridge_solve(between, within, lam), n_components)
+
+
+def discriminants(between, solved, n_components):
+    """Directions W (h, P) with ``W C W^T = I``, and their ratios.
+
+    Parameters
+    ----------
+    between : ndarray of shape (c, P)
+        D, the rows of the numerator ``||D w||^2``.
+    solved : ndarray of shape (c, P)
+        ``D C^{-1}``, C the matrix of the denominator ``w^T C w``.
+    n_components : int
+    """
     inner = between @ solved.T  # D (A^T A + lambda I)^{-1} D^T, rank < c
     values, vectors = np.linalg.eigh((inner + inner.T) / 2)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]

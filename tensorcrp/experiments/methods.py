@@ -38,6 +38,7 @@ COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of BilinearSVC: small is the strong ridg
 # Baselines whose method is more than "one parameter, reg, of `SHARES`".
 OTHERWISE = {
     "RidgeLDA": {"parameter": "reg", "values": REGS},
+    "ToeplitzLDA": {"parameter": "reg", "values": REGS},
     "BilinearSVC": None,  # needs samples of unit size
 }
 

@@ -35,6 +35,7 @@ from tensorcrp.baselines.catalogue import (
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection import DistanceFeatures, TensorCRPCV
 from tensorcrp.scatter import ClassScatter
+from tensorcrp.signals import ChannelScaler
 
 _SEARCH = {
     "best_estimator_": "crp h",
@@ -98,6 +99,7 @@ SCALER_RULES = {
     RobustScaler: dict.fromkeys(["center_", "scale_"], "optional n"),
     Normalizer: {},
     DistanceFeatures: {"mean_": "array n", "scales_": "array t"},
+    ChannelScaler: dict.fromkeys(["mean_", "scale_"], "array l"),
 }
 
 _SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
@@ -119,5 +121,5 @@ SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
 # What skops.io does not know by itself.
 SKOPS_TYPES: tuple[str, ...] = tuple(
     f"{cls.__module__}.{cls.__qualname__}"
-    for cls in (*MODELS, ClassScatter, DistanceFeatures)
+    for cls in (*MODELS, ClassScatter, ChannelScaler, DistanceFeatures)
 )

@@ -23,6 +23,7 @@ from tensorcrp.persistence._fitted import check_rules
 from tensorcrp.persistence._json import ModelFormatError
 from tensorcrp.persistence._shapes import is_integer, is_shape
 from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import ChannelScaler
 
 _SIZES = {"sample_shape_", "input_shape_", "n_features_in_"}
 _FILES = {"classes_", "reader_", "model_", "scores_"}
@@ -45,7 +46,18 @@ def scaler_from(parts):
     _check_scaler(SCALERS[name], state)
     scaler = call(SCALERS[name], params)
     vars(scaler).update(state)
+    if state and type(scaler) is ChannelScaler:
+        _check_channels(scaler)
     return scaler
+
+
+def _check_channels(scaler):
+    """As many means as the shape of a sample has channels."""
+    shape, mode = getattr(scaler, "input_shape_", None), scaler.mode
+    good = is_shape(shape) and is_integer(mode) and 0 <= mode < len(shape)
+    good = good and scaler.n_features_in_ == shape[0]
+    if not good or scaler.mean_.shape != (shape[mode],):
+        raise ModelFormatError("the shapes of a ChannelScaler do not match.")
 
 
 def _check_scaler(cls, state):

@@ -14,6 +14,7 @@ from tensorcrp.base.parameters import check_integer
 from tensorcrp.plotting.style import series, weight_colours
 
 COLUMNS = 5  # of a grid of images
+MOST_NAMES = 14  # at an axis: more would be printed over each other
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,9 @@ class Films:
                 artists.append(self._frame(picture, ax, films[p, t]))
                 ax.set(xticks=[], yticks=[])
                 if p == 0:
-                    ax.set_title(f"{values[t]:.4g}", fontsize="small")
+                    ax.set_title(in_words(values[t]), fontsize="small")
             row[0].set_ylabel(title)
-        axes[0, 0].set_title(f"{name} = {values[0]:.4g}", fontsize="small")
+        axes[0, 0].set_title(f"{name} = {in_words(values[0])}", fontsize="small")
         if films.ndim == 4:
             _colour_bar(artists[-1], axes)
         return artists
@@ -176,11 +177,13 @@ class Maps:
         display, artists = picture.display, []
         down, across = display.mode_values
         for ax, weights, title in _cells(picture, axes):
-            mesh = ax.pcolormesh(
-                across, down, weights, shading="nearest", **picture.colours()
+            x, y = coordinates(across), coordinates(down)
+            artists.append(
+                ax.pcolormesh(x, y, weights, shading="nearest", **picture.colours())
             )
-            artists.append(mesh)
             ax.invert_yaxis()  # the first channel on top, as in the matrix
+            name_ticks(ax.xaxis, across)
+            name_ticks(ax.yaxis, down)
             ax.set(ylabel=display.mode_names[0])
             ax.set_title(title, fontsize="medium")
         axes[-1, 0].set(xlabel=display.mode_names[1])
@@ -209,34 +212,45 @@ class Curves:
 class Factors:
     """Any order: a row per projection, a panel per mode, a line per column."""
 
-    def layout(self, picture):
-        factors, shape = picture.display.factors, picture.shape
+    name = "factors"
+
+    def values(self, picture):
+        """What is drawn, (h, l_m, k) per mode, or an error."""
+        factors = picture.display.factors
         if factors is None:
             raise ValueError(
                 "kind='factors' needs the CP factors of the projections, which are not "
                 "there; pass factors, or an estimator with CP factors as TensorCRP."
             )
+        return factors
+
+    def layout(self, picture):
+        values, shape = self.values(picture), picture.shape
         count = len(picture.weights)
         wanted = [(count, size) for size in shape]
-        if [factor.shape[:2] for factor in factors] != wanted:
+        if [each.shape[:2] for each in values] != wanted:
             raise ValueError(
-                f"factors have shapes {[f.shape for f in factors]}; give one array "
+                f"{self.name} have shapes {[f.shape for f in values]}; give one array "
                 f"(h, l_m, k) per mode, the first two sizes being {wanted}."
             )
         return count, len(shape), (2.9 * len(shape) + 0.6, 2.0 * count + 0.5)
 
     def draw(self, picture, axes):
-        display, artists = picture.display, []
-        rank = display.factors[0].shape[2]
+        return self.curves(picture, axes, range(len(picture.shape)))
+
+    def curves(self, picture, axes, modes):
+        """Lines of some modes, in axes (h, modes)."""
+        display, values, artists = picture.display, self.values(picture), []
+        rank = values[0].shape[2]
         columns = [f"column {r + 1}" for r in range(rank)]
         for p, title in enumerate(display.labels):
-            for mode, factor in enumerate(display.factors):
-                ax, x = axes[p, mode], display.mode_values[mode]
+            for ax, mode in zip(axes[p], modes, strict=True):
                 ax.axhline(0, color="gray", linewidth=0.8)
-                artists += _lines(picture, ax, x, factor[p], columns)
+                x = display.mode_values[mode]
+                artists += _lines(picture, ax, x, values[mode][p], columns)
                 if p == len(display.components) - 1:
                     ax.set_xlabel(display.mode_names[mode])
-            axes[p, 0].set_ylabel(f"factors of {title}")
+            axes[p, 0].set_ylabel(f"{self.name} of {title}")
         if 1 < rank <= 8:
             axes[0, -1].legend(fontsize="x-small")
         return artists
@@ -260,14 +274,39 @@ def _cells(picture, axes):
     return zip(cells, picture.weights, picture.display.labels, strict=True)
 
 
-def _lines(picture, ax, x, columns, labels):
+def _lines(picture, ax, values, columns, labels):
     """Lines over a mode (l_m,), one per column of (l_m, k)."""
-    lines = []
+    x, lines = coordinates(values), []
     for i, (column, label) in enumerate(zip(columns.T, labels, strict=True)):
         style = {**series(i), "markersize": 3.5, "label": label}
         style["markevery"] = max(1, len(x) // 12)
         lines += ax.plot(x, column, **style | picture.line_kw)
+    name_ticks(ax.xaxis, values)
     return lines
+
+
+def are_names(values):
+    """Whether the entries of a mode have names, such as channels, and no numbers."""
+    return values.dtype.kind not in "biuf"
+
+
+def coordinates(values):
+    """Where the entries of a mode are drawn: at their values, or one by one."""
+    return np.arange(len(values)) if are_names(values) else values
+
+
+def in_words(value):
+    """A value of a mode in a title."""
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def name_ticks(axis, values):
+    """Names of entries at an axis, as many as can be read."""
+    if not are_names(values):
+        return
+    shown = np.arange(0, len(values), -(-len(values) // MOST_NAMES))
+    rotation = 90 if axis.axis_name == "x" else 0
+    axis.set_ticks(shown, values[shown], fontsize="x-small", rotation=rotation)
 
 
 def _colour_bar(image, axes):

@@ -1,9 +1,9 @@
-"""Projections as images, film strips, colours, maps or curves.
+"""Projections as images, film strips, colours, maps or curves, and their patterns.
 
 In: projections ``W_p`` (``components_``) of shape (h, l_1, ..., l_N) and, for curves
-per mode, their CP factors, one array (h, l_m, k) per mode. Out: panels, one row or one
-cell per projection. Colours are centred at zero: negative weights are dark and blue,
-positive ones light and yellow, and zero is gray.
+per mode, their CP factors or patterns, one array (h, l_m, k) per mode. Out: panels,
+one row or one cell per projection. Colours are centred at zero: negative weights are
+dark and blue, positive ones light and yellow, and zero is gray.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorcrp.base.types import Array
+from tensorcrp.base.types import Array, Samples
+from tensorcrp.patterns import Patterns
 from tensorcrp.plotting._panels import DRAWINGS, Picture, default_kind
+from tensorcrp.plotting._patterns import PatternPanels, check_positions
 from tensorcrp.plotting.axes import check_components, fitted, panels
+from tensorcrp.scatter import ClassScatter
+
+KINDS = {**DRAWINGS, "patterns": PatternPanels()}
 
 
 class ProjectionDisplay:
@@ -33,8 +38,13 @@ class ProjectionDisplay:
     mode_names : sequence of str, default=None
         What the modes are, e.g. ``("channel", "time (s)")``.
     mode_values : sequence of array-like of shape (l_m,) or None, default=None
-        Coordinates along the modes, e.g. times in seconds; None for a mode means
-        0, 1, ...
+        Coordinates along the modes, e.g. times in seconds, or names, e.g. of channels;
+        None for a mode means 0, 1, ...
+    patterns : sequence of array-like of shape (h, l_m, k), default=None
+        Their patterns, for ``kind="patterns"``: `tensorcrp.Patterns.factors`.
+    positions : mne.Info or array-like of shape (l_1, 2), default=None
+        Places of the entries of mode 0, such as channels: their patterns are drawn as
+        head maps, which need the extra ``signals``.
 
     Attributes
     ----------
@@ -84,9 +94,12 @@ class ProjectionDisplay:
         labels: Sequence[str] | None = None,
         mode_names: Sequence[str] | None = None,
         mode_values: Sequence[ArrayLike | None] | None = None,
+        patterns: Sequence[ArrayLike] | None = None,
+        positions: Any = None,
     ) -> None:
         self.components = np.asarray(components)
-        self.factors = None if factors is None else [np.asarray(f) for f in factors]
+        self.factors = _arrays(factors)
+        self.patterns = _arrays(patterns)
         if self.components.ndim < 2 or not self.components.size:
             raise ValueError(
                 f"components has shape {self.components.shape}; pass projections of "
@@ -103,6 +116,7 @@ class ProjectionDisplay:
         shape = self.components.shape[1:]
         self.mode_names = _check_names(mode_names, shape)
         self.mode_values = _check_values(mode_values, shape)
+        self.positions = check_positions(positions, shape[0])
 
     @classmethod
     def from_estimator(
@@ -111,8 +125,10 @@ class ProjectionDisplay:
         *,
         components: int | Sequence[int] | None = 0,
         kind: str = "auto",
+        X: Samples | ClassScatter | None = None,
         mode_names: Sequence[str] | None = None,
         mode_values: Sequence[ArrayLike | None] | None = None,
+        positions: Any = None,
         ax: Any = None,
         **how: Any,
     ) -> Self:
@@ -126,10 +142,15 @@ class ProjectionDisplay:
             Which projections, numbered from 0; None for all.
         kind : str, default="auto"
             As in `plot`.
+        X : array-like of shape (n, l_1, ..., l_N) or ClassScatter, default=None
+            Samples of the fit or their statistics, for ``kind="patterns"``: see
+            `tensorcrp.Patterns`.
         mode_names : sequence of str, default=None
             What the modes are.
         mode_values : sequence of array-like of shape (l_m,) or None, default=None
-            Coordinates along the modes.
+            Coordinates along the modes, or names of their entries.
+        positions : mne.Info or array-like of shape (l_1, 2), default=None
+            Places of the entries of mode 0, for head maps of their patterns.
         ax : matplotlib Axes or array of them, default=None
             As in `plot`.
         **how
@@ -142,16 +163,19 @@ class ProjectionDisplay:
         model = fitted(estimator, "components_")
         numbers = check_components(components, len(model.components_))
         factors = getattr(model, "factors_", None)
-        if factors is not None and all(np.ndim(factor) == 3 for factor in factors):
-            factors = [factor[numbers] for factor in factors]
-        else:  # factors of another kind, such as those of a Tucker form
-            factors = None
+        if factors is not None and any(np.ndim(factor) != 3 for factor in factors):
+            factors = None  # of another kind, such as those of a Tucker form
+        patterns = None
+        if kind == "patterns" and X is not None:
+            patterns = Patterns.from_estimator(model, X).factors
         display = cls(
             model.components_[numbers],
-            factors,
+            _chosen(factors, numbers),
             labels=[f"W {p + 1}" for p in numbers],
             mode_names=mode_names,
             mode_values=mode_values,
+            patterns=_chosen(patterns, numbers),
+            positions=positions,
         )
         return display.plot(kind=kind, ax=ax, **how)
 
@@ -174,7 +198,9 @@ class ProjectionDisplay:
             three colours, of which gray is zero; "film" for a strip of frames, each an
             image (order 3) or in colour (order 4, last mode of three); "map" for order
             2 with an axis per mode, such as channel x time; "curve" for order 1;
-            "factors" for a panel per mode with a line per column of the CP factor.
+            "factors" for a panel per mode with a line per column of the CP factor;
+            "patterns" for the same of the patterns, with a head map for each column of
+            mode 0 if there are `positions`, one scale of colours per projection.
             "auto" is the first of "curve", "image", "rgb" and "film" that suits the
             order, else "factors".
         ax : matplotlib Axes or array of them, default=None
@@ -195,18 +221,27 @@ class ProjectionDisplay:
             With `figure_`, `axes_`, `artists_` and `kind_`.
         """
         kind = default_kind(self.components.shape[1:]) if kind == "auto" else kind
-        if kind not in DRAWINGS:
+        if kind not in KINDS:
             raise ValueError(f"kind must be one of 'auto', {_listed()}, got {kind!r}.")
         picture = Picture(self, frame_mode, max_frames, cmap, line_kw or {})
-        drawing = DRAWINGS[kind]
+        drawing = KINDS[kind]
         rows, columns, size = drawing.layout(picture)
         with panels(ax, rows, columns, size) as (self.figure_, self.axes_):
             self.kind_, self.artists_ = kind, drawing.draw(picture, self.axes_)
         return self
 
 
+def _arrays(values):
+    return None if values is None else [np.asarray(each) for each in values]
+
+
+def _chosen(values, numbers):
+    """The given projections of arrays (h, l_m, k), if there are any."""
+    return None if values is None else [each[numbers] for each in values]
+
+
 def _listed():
-    return ", ".join(map(repr, DRAWINGS))
+    return ", ".join(map(repr, KINDS))
 
 
 def _check_names(names, shape):
