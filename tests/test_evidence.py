@@ -1,11 +1,14 @@
 """Fair comparisons: the C of the SVM, smoothing, SVMs on vectors, and many sets."""
 
 import json
+import re
 import runpy
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browse_site import find_chromium
 from scipy.ndimage import gaussian_filter1d
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,6 +28,7 @@ from tensorcrp.experiments.counts import Split, counted, cv_folds
 from tensorcrp.experiments.data import BadRequest, load, split
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.evidence import (
+    HEADLINE,
     Evidence,
     gaps_table,
     sets_table,
@@ -38,6 +42,7 @@ from tensorcrp.experiments.evidence_page import (
     with_section,
 )
 from tensorcrp.experiments.folder_cache import reading
+from tensorcrp.experiments.leaderboard import board_data, leaderboard
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper.compact import compact, expand
@@ -341,6 +346,50 @@ def test_the_pages_are_what_the_rows_say():
     if script["ROWS"].exists():
         for path in script["PAGES"]:
             assert path.read_text() == script["page"](path, script["rows_there"]())
+
+
+# --- the leaderboard --------------------------------------------------------------
+
+
+def test_the_leaderboard_holds_what_the_rows_say(evidence):
+    held = board_data(evidence)
+    assert held["sets"] == ["a", "b"] and held["words"] == {"5": "5 per class"}
+    cells = held["cells"]["5"][HEADLINE]
+    assert cells["TensorCRPCV"]["a"][0] == 85.0 and "b" not in cells["MPCA"]
+    odd = Rows([row("</script>", i, "<b>", 50) for i in range(2)])
+    text = leaderboard(odd.all)
+    assert '</script>"' not in text and text.count("</script>") == 2
+    assert not re.search(r'(src|href)="(?!data:)', text)  # nothing beside the file
+
+
+def body_of(path, view):
+    """Rows of the table after the script has run, as lists of texts."""
+    command = [find_chromium(), "--headless", "--no-sandbox", "--disable-gpu"]
+    address = f"file://{path}#{view}"
+    done = subprocess.run(
+        [*command, "--virtual-time-budget=5000", "--dump-dom", address],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    body = re.search(r'<tbody id="body">(.*?)</tbody>', done.stdout, re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", body.group(1), re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>([^<]*)<", line) for line in rows], done.stdout
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
+def test_the_leaderboard_sorts_and_filters_in_chromium(evidence, tmp_path):
+    path = tmp_path / "board.html"
+    path.write_text(leaderboard(evidence.all))
+    lines, text = body_of(path, "sort=mean")
+    assert [line[0] for line in lines] == ["TensorCRPCV", "raw", "MPCA (1 of 2 sets)"]
+    assert lines[0][1:] == ["70.0", "1.50", "1.0", "85.0", "55.0"]
+    assert text.count('class="dot"') == 1 and text.count('class="other"') == 1
+    lines, _ = body_of(path, "sort=b&text=raw%20%7C%20crp")
+    assert [line[0] for line in lines] == ["raw", "TensorCRPCV"]
+    lines, _ = body_of(path, "sets=a&sort=rank&up=1")
+    assert [line[0] for line in lines] == ["TensorCRPCV", "raw", "MPCA"]
+    assert [line[2] for line in lines] == ["1.00", "2.00", "3.00"]
 
 
 # --- published protocols ----------------------------------------------------------

@@ -22,6 +22,7 @@ from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.evidence import evidence_sizes, summary_table
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.frames import rows_frame
+from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.methods import all_methods, chosen_methods
 from tensorcrp.experiments.options import (
     add_common,
@@ -35,7 +36,7 @@ from tensorcrp.experiments.options import (
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
 from tensorcrp.experiments.runs import Run, row_defect
-from tensorcrp.experiments.store import Store
+from tensorcrp.experiments.store import Store, write_whole
 from tensorcrp.experiments.summaries import Rows, seconds_of
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
@@ -106,7 +107,7 @@ def run(args):
     for line in Rows(rows).skipped_lines():
         print(f"skipped: {line}")
     if args.out is not None:
-        print(f"rows, tables, figures and report.html are in {args.out}")
+        print(f"rows, tables, figures, report.html and leaderboard.html: {args.out}")
     print(f"{len(rows)} runs in {perf_counter() - start:.0f} s")
     if not tables:
         say("every run was skipped; there is nothing to compare.")
@@ -190,7 +191,14 @@ def compare_methods(
         tables = [*printed_tables(Rows(rows), preset), *tables_of(Rows(rows))]
         tables = list({table.title: table for table in tables}.values())
         write_all(folder, "tensorcrp compare", tables, Rows(rows))
+        write_whole(folder / "leaderboard.html", leaderboard(rows, _command(preset)))
     return rows_frame(rows) if as_frame else rows
+
+
+def _command(preset):
+    """The command that a reader repeats."""
+    chosen = f" --preset {preset}" if preset else " DATA"
+    return f"tensorcrp compare{chosen} --out DIR"
 
 
 def _plan(preset, data, sizes, methods, repeats, seed, most, groups):

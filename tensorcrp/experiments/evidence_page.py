@@ -36,7 +36,8 @@ ridges, C and gamma are chosen by three folds of the training samples (TensorCRP
 the same folds), never on test samples. ", smooth" after a name: samples first go
 through a Gaussian filter along ordered modes, its width (0, 0.7 or 1.4) chosen by the
 same folds. The figure of a method is that of its own predictions where it makes any
-and of 1-NN on its features elsewhere.
+and of 1-NN on its features elsewhere. The
+<a href="_static/leaderboard.html">leaderboard</a> has the same rows to sort and filter.
 """
 
 
