@@ -16,6 +16,7 @@ from tensorcrp.base.results import chosen, parse_rows
 from tensorcrp.datasets import list_datasets
 from tensorcrp.experiments import methods
 from tensorcrp.experiments.classifiers import CLASSIFIERS, COSTS, Tuning, svm, tune_svm
+from tensorcrp.experiments.counts import cv_folds
 from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load, split
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest
@@ -25,7 +26,7 @@ from tensorcrp.experiments.paper.paper_tables import TABLES, verdict, verdicts
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments.paper.run import page_from
 from tensorcrp.experiments.paper.sweeps import STARTS
-from tensorcrp.experiments.runs import Run, cv_folds, execute, row_defect
+from tensorcrp.experiments.runs import Run, execute, row_defect
 from tensorcrp.experiments.store import (
     Store,
     as_line,
@@ -527,10 +528,11 @@ def test_every_method_runs_and_says_what_it_gives(data_file, name):
     found = execute(run_of(data_file, name, train=3, n_features=4))
     assert "skipped" not in found, found
     method = methods.method(name)
-    for classifier in CLASSIFIERS:
+    for classifier in method.classifiers:
         judged = found["classifiers"][classifier]
         assert len(judged["right"]) == len(method.settings)
-        tuned = method.tuned and len(method.settings) > 1
+        features = "features" in found and "SVM" in method.classifiers
+        tuned = method.tuned and (len(method.settings) > 1 or features)
         assert ("cv_right" in judged) == tuned
     assert json.loads(as_line(found)) == found
     given = found.get("features")

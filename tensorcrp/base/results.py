@@ -5,8 +5,9 @@ every classifier for every setting of a method. Out: rows, and accuracies in %.
 
 *paper*: the one setting with the best mean accuracy on the test samples of all splits,
 as "the best result is reported" has it. *honest*: in every split the setting with the
-best cross-validation on its training samples; of equal ones the strongest ridge.
-*weakest*: the first setting, next to no ridge; nothing is selected.
+best cross-validation on its training samples; of equal ones the strongest ridge, or the
+middle one where the row says so. *weakest*: the first setting, next to no ridge;
+nothing is selected.
 """
 
 import io
@@ -105,15 +106,25 @@ def _is_counts(values, like):
     return len(values) == len(like) and all(isinstance(v, Integral) for v in values)
 
 
-def accuracies(rows, classifier):
-    """Test accuracies (splits, settings) in %."""
-    right = np.array([row["classifiers"][classifier]["right"] for row in rows], float)
-    return 100 * right / np.array([[row["n_test"]] for row in rows])
+def accuracies(rows, classifier, selection="honest"):
+    """Test accuracies (splits, settings) in %; None if a row has no such classifier.
+
+    A classifier whose own parameter is tuned as the paper does has counts of its own
+    for every selection but the honest one.
+    """
+    counts = [row["classifiers"].get(classifier) for row in rows]
+    if None in counts:
+        return None
+    honest = selection == "honest"
+    right = [c["right"] if honest else c.get("paper_right", c["right"]) for c in counts]
+    return 100 * np.array(right, float) / np.array([[row["n_test"]] for row in rows])
 
 
 def chosen(rows, classifier, selection):
     """Index of the setting that counts in each split."""
-    values = accuracies(rows, classifier)
+    values = accuracies(rows, classifier, selection)
+    if values is None:
+        return None
     if values.shape[1] == 1 or selection == "weakest":
         return np.zeros(len(values), int)
     if selection == "paper":
@@ -121,7 +132,14 @@ def chosen(rows, classifier, selection):
     if any("cv_right" not in row["classifiers"][classifier] for row in rows):
         return None
     cv = np.array([row["classifiers"][classifier]["cv_right"] for row in rows])
-    return cv.shape[1] - 1 - np.argmax(cv[:, ::-1], axis=1)
+    ties = [row.get("ties", "strongest") for row in rows]
+    return np.array([_best(*pair) for pair in zip(cv, ties, strict=True)])
+
+
+def _best(counts, ties):
+    """Index of the largest count; of several, the last or the (lower) middle one."""
+    best = np.flatnonzero(counts == counts.max())
+    return int(best[(len(best) - 1) // 2 if ties == "middle" else -1])
 
 
 def selected(rows, classifier, selection):
@@ -129,7 +147,7 @@ def selected(rows, classifier, selection):
     index = chosen(rows, classifier, selection)
     if index is None:
         return None
-    return accuracies(rows, classifier)[np.arange(len(rows)), index]
+    return accuracies(rows, classifier, selection)[np.arange(len(rows)), index]
 
 
 def size_order(train):
@@ -138,5 +156,7 @@ def size_order(train):
 
 
 def size_words(train):
-    """3 -> "3 per class", 0.8 -> "80 %"."""
+    """3 -> "3 per class", 0.8 -> "80 %", 0 -> "given splits"."""
+    if train == 0:
+        return "given splits"
     return f"{train} per class" if isinstance(train, int) else f"{100 * train:.0f} %"

@@ -12,12 +12,17 @@ from os import PathLike
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from tensorcrp.base.results import size_words
 from tensorcrp.base.types import AnyPath
-from tensorcrp.experiments.classifiers import CLASSIFIERS
-from tensorcrp.experiments.data import check_data, check_splits, load
+from tensorcrp.experiments.classifiers import OWN
+from tensorcrp.experiments.data import check_data, check_splits, data_folder, load
 from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.evidence import evidence_sizes, summary_table
 from tensorcrp.experiments.folder_cache import reading
+from tensorcrp.experiments.frames import rows_frame
+from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.methods import all_methods, chosen_methods
 from tensorcrp.experiments.options import (
     add_common,
@@ -29,8 +34,9 @@ from tensorcrp.experiments.options import (
     whole_number,
 )
 from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
 from tensorcrp.experiments.runs import Run, row_defect
-from tensorcrp.experiments.store import Store
+from tensorcrp.experiments.store import Store, write_whole
 from tensorcrp.experiments.summaries import Rows, seconds_of
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
@@ -48,17 +54,22 @@ def add_command(commands):
     parser.add_argument(
         "data",
         nargs="*",
-        default=list(DEFAULT_DATA),
         metavar="DATA",
-        help="a built-in name, or a file or folder that read_tensors takes",
+        help="a built-in name, or a file or folder that read_tensors takes (default: "
+        f"{' '.join(DEFAULT_DATA)})",
+    )
+    parser.add_argument(
+        "--preset",
+        choices=list(PRESETS),
+        help="real: every set in the data folder, 5, 10 and 20 per class, every method "
+        "also after smoothing, TensorCRPCV in parts; other options change that",
     )
     parser.add_argument(
         "--per-class",
         nargs="+",
         type=training_size,
-        default=[5, 10],
         metavar="N",
-        help="training samples per class, or a share such as 80%%",
+        help="training samples per class, or a share such as 80%% (default: 5 10)",
     )
     parser.add_argument(
         "--methods",
@@ -67,6 +78,17 @@ def add_command(commands):
         help="only these (MPCA raw), or a class of yours beside all (module:Class)",
     )
     parser.add_argument("--repeats", type=whole_number(2), default=5, metavar="N")
+    parser.add_argument(
+        "--max-test",
+        type=whole_number(1),
+        metavar="N",
+        help="at most so many test samples, drawn once per split (default: all)",
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="NAME",
+        help="an array of the file, e.g. people: never on both sides of a split",
+    )
     parser.add_argument("--out", metavar="DIR", help="keep rows, tables, figures here")
     add_common(parser)
     add_settings(parser.add_argument_group("reading of files and folders"))
@@ -76,23 +98,16 @@ def add_command(commands):
 def run(args):
     """Run the command; returns the exit code: 1 if every run was skipped."""
     start = perf_counter()
-    rows = compare_methods(
-        args.data,
-        methods=args.methods,
-        per_class=args.per_class,
-        repeats=args.repeats,
-        seed=args.seed,
-        jobs=args.jobs,
-        out=args.out,
-        options=given_settings(args),
-    )
-    tables = tables_of(Rows(rows))
+    names = ("methods", "per_class", "repeats", "seed", "jobs", "out", "max_test")
+    how = {name: getattr(args, name) for name in (*names, "preset", "groups")}
+    rows = compare_methods(args.data or None, options=given_settings(args), **how)
+    tables = printed_tables(Rows(rows), args.preset)
     for table in tables:
         print(table.text())
     for line in Rows(rows).skipped_lines():
         print(f"skipped: {line}")
     if args.out is not None:
-        print(f"rows, tables, figures and report.html are in {args.out}")
+        print(f"rows, tables, figures, report.html and leaderboard.html: {args.out}")
     print(f"{len(rows)} runs in {perf_counter() - start:.0f} s")
     if not tables:
         say("every run was skipped; there is nothing to compare.")
@@ -100,28 +115,33 @@ def run(args):
 
 
 def compare_methods(
-    data: Sequence[str] = DEFAULT_DATA,
+    data: Sequence[str] | None = None,
     *,
     methods: Sequence[str] | None = None,
-    per_class: Sequence[float] = (5, 10),
+    per_class: Sequence[float] | None = None,
     repeats: int = 5,
     seed: int = 0,
     jobs: int = 1,
     out: AnyPath | None = None,
     options: dict[str, Any] | None = None,
-) -> list[dict[str, Any]]:
+    max_test: int | None = None,
+    preset: str | None = None,
+    groups: str | None = None,
+    as_frame: bool = False,
+) -> Any:
     """Fit methods to a few training samples, and classify the others.
 
     Parameters
     ----------
-    data : sequence of str, default=("digits", "moving_shapes")
+    data : sequence of str, default=None
         Names of built-in data sets, or paths that `tensorcrp.datasets.read_tensors`
-        takes.
+        takes; None for digits and synthetic clips, or the sets of `preset`.
     methods : sequence of str, default=None
         Names of registered methods, or ``"MODULE:CLASS"``; None for all methods. See
         `register_method`.
-    per_class : sequence of int or float, default=(5, 10)
-        Training samples per class, at least 3, or their share of all.
+    per_class : sequence of int or float, default=None
+        Training samples per class, at least 3, or their share of all; None for 5 and
+        10, or the sizes of `preset`.
     repeats : int, default=5
         Number of random splits.
     seed : int, default=0
@@ -134,12 +154,25 @@ def compare_methods(
     options : dict, default=None
         How files and folders are read, as in `tensorcrp.datasets.read_tensors`, and
         "motion", as in `tensorcrp.preprocessing.Motion`. Folders are decoded once.
+    max_test : int, default=None
+        At most so many test samples, drawn once per split; None for all.
+    preset : {"real"}, default=None
+        "real": every set in the folder that ``TENSORCRP_DATA`` names, 5, 10 and 20
+        samples per class as far as the smallest class allows, at most 2,000 test
+        samples, and more methods: each also after smoothing, and TensorCRPCV in parts.
+    groups : str, default=None
+        Name of an array of the file; samples with the same entry (a person, a
+        recording) are never on both sides of a split, nor of a fold.
+    as_frame : bool, default=False
+        Return a pandas DataFrame (needs pandas).
 
     Returns
     -------
-    list of dict
+    list of dict, or DataFrame
         One row per data set, training size, split and method, which
-        `tensorcrp.plotting.ComparisonDisplay.from_rows` draws.
+        `tensorcrp.plotting.ComparisonDisplay.from_rows` draws. The data frame has one
+        row per classifier, too, with the accuracy in % of the settings that were chosen
+        on the training samples.
 
     Examples
     --------
@@ -148,18 +181,39 @@ def compare_methods(
     >>> [(row["method"], row["train"], row["split"]) for row in rows]
     [('raw', 3, 0), ('raw', 3, 1)]
     """
-    data, per_class = list(map(str, _listed(data))), _listed(per_class)
-    names = chosen_methods(methods and _listed(methods))
-    check_data(data)
-    folder = None if out is None else check_output(out)
-    with reading(options):
-        check_splits(data, per_class, repeats, seed)
-        plan = compare_plan(data, per_class, repeats, seed, names)
+    with data_folder(str(real_folder()) if preset else None), reading(options):
+        wanted = (data, per_class, methods, repeats, seed, max_test, groups or "")
+        plan = _plan(preset, *wanted)
+        folder = None if out is None else check_output(out)
         store = Store(folder and folder / "rows.jsonl", say, row_defect)
         rows = run_all(plan, store, jobs)
     if folder is not None:
-        write_all(folder, "tensorcrp compare", tables_of(Rows(rows)), Rows(rows))
-    return rows
+        tables = [*printed_tables(Rows(rows), preset), *tables_of(Rows(rows))]
+        tables = list({table.title: table for table in tables}.values())
+        write_all(folder, "tensorcrp compare", tables, Rows(rows))
+        write_whole(folder / "leaderboard.html", leaderboard(rows, _command(preset)))
+    return rows_frame(rows) if as_frame else rows
+
+
+def _command(preset):
+    """The command that a reader repeats."""
+    chosen = f" --preset {preset}" if preset else " DATA"
+    return f"tensorcrp compare{chosen} --out DIR"
+
+
+def _plan(preset, data, sizes, methods, repeats, seed, most, groups):
+    """Runs, after a check of all that can be wrong with the request."""
+    how = PRESETS[preset] if preset else None
+    if data is None:
+        data = how.data() if how else DEFAULT_DATA
+    data = list(map(str, _listed(data)))
+    sizes = _listed(sizes or (how.sizes if how else (5, 10)))
+    names = chosen_methods(methods and _listed(methods), how and how.methods())
+    check_data(data)
+    if how is not None:
+        return preset_plan(data, sizes, repeats, seed, names, most or how.most)
+    check_splits(data, sizes, repeats, seed, groups)
+    return compare_plan(data, sizes, repeats, seed, names, most or 0, groups)
 
 
 def _listed(value):
@@ -168,15 +222,26 @@ def _listed(value):
     return [value] if single else list(value)
 
 
-def compare_plan(data, sizes, repeats, seed, methods):
+def compare_plan(data, sizes, repeats, seed, methods, most=0, groups=""):
     """Runs of all methods on data sets, training sizes and splits."""
     return [
-        Run(name, load(name).checksum, train, split, seed, method)
+        Run(
+            *(name, load(name, groups).checksum, train, split, seed, method),
+            most=most,
+            groups=groups,
+        )
         for name in data
         for train in sizes
         for split in range(repeats)
         for method in methods
     ]
+
+
+def printed_tables(rows, preset=None):
+    """The tables of a terminal: of many sets, one per training size."""
+    if preset is None:
+        return tables_of(rows)
+    return [summary_table(rows, train) for train in evidence_sizes(rows)]
 
 
 def tables_of(rows):
@@ -190,28 +255,60 @@ def tables_of(rows):
 
 def comparison(rows, data, train):
     """Honest accuracies of all methods, best first, with times."""
-    choices = {name: each.choice for name, each in all_methods().items()}
-    lines = []
-    for name in rows.methods():
-        cell = rows.cell(data, train, name)
-        if cell:
-            scores = [rows.score(data, train, name, j, "honest") for j in CLASSIFIERS]
-            fit, transform = seconds_of(cell)
-            features = _span(row.get("features") for row in cell)
-            times = [f"{1e3 * fit:.0f}", f"{1e3 * transform:.1f}"]
-            lines.append([name, *scores, features, choices[name], *times])
+    names = [name for name in rows.methods() if rows.cell(data, train, name)]
+    classifiers = rows.classifiers(data, train)
+    lines = [_line(rows, (data, train, name), classifiers) for name in names]
     lines.sort(key=lambda line: -max(s.mean for s in line if isinstance(s, Score)))
-    cell = rows.cell(data, train, lines[0][0])
-    shape = "x".join(map(str, cell[0]["shape"]))
+    header = ["method", *classifiers, "features", "setting", "fit ms", "transform ms"]
+    places = tuple(range(1, 1 + len(classifiers)))
     return Table(
-        f"{data}, {shape}, {cell[0]['n_classes']} classes: {size_words(train)} to "
-        f"train, {len(cell)} random splits, accuracy in %",
-        ["method", *CLASSIFIERS, "features", "setting", "fit ms", "transform ms"],
+        _title(data, train, rows.cell(data, train, names[0])),
+        header,
         lines,
-        "* is best. Settings are chosen on training samples alone. fit: the choice of "
-        "settings included. transform: all test samples. BilinearSVC is a classifier "
-        "itself. TwoDLDA is MultilinearLDA at order 2.",
-        best_in_columns(lines, (1, 2)),
+        _note(lines, classifiers),
+        best_in_columns(lines, places),
+        optional=("transform ms", "setting", "features", "fit ms"),
+    )
+
+
+def _line(rows, place, classifiers):
+    """One method: scores, number of features, choice of settings, times."""
+    cell = rows.cell(*place)
+    scores = [rows.score(*place, j, "honest") for j in classifiers]
+    fit, transform = seconds_of(cell)
+    features = _span(row.get("features") for row in cell)
+    known = all_methods().get(place[2])
+    choice = "-" if known is None else known.choice
+    scores = ["-" if score is None else score for score in scores]
+    times = [f"{1e3 * fit:.0f}", f"{1e3 * transform:.1f}"]
+    return [place[2], *scores, features, choice, *times]
+
+
+def _title(data, train, cell):
+    """What was compared: shape, classes, chance, the largest class, sizes, splits."""
+    shape, c = "x".join(map(str, cell[0]["shape"])), cell[0]["n_classes"]
+    words = f"{data}, {shape}, {c} classes: {size_words(train)} to train, "
+    words += f"{_span(row['n_test'] for row in cell)} to test, {len(cell)} random "
+    words += f"splits, accuracy in % (chance {100 / c:.1f}"
+    if all("majority" in row for row in cell):
+        largest = np.mean([row["majority"] / row["n_test"] for row in cell])
+        words += f", always the largest class {100 * largest:.1f}"
+    return words + ")"
+
+
+def _note(lines, classifiers):
+    own = {OWN: "own: the method's own predictions. "}
+    words = "".join(own.get(name, "") for name in classifiers)
+    names = {line[0] for line in lines}
+    notes = {
+        "BilinearSVC": " BilinearSVC and SVMs on vectors are classifiers themselves.",
+        "TwoDLDA": " TwoDLDA is MultilinearLDA at order 2.",
+    }
+    notes = "".join(text for name, text in notes.items() if name in names)
+    return (
+        f"Best first, by the larger of the means; * is best of its column. {words}"
+        "Settings and the C of the SVM are chosen on training samples alone. fit: the "
+        f"choice of settings included. transform: all test samples.{notes}"
     )
 
 

@@ -19,6 +19,7 @@ from tensorcrp import datasets
 from tensorcrp.datasets.origins import checksum
 from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
+from tensorcrp.experiments.given_splits import PROTOCOLS
 
 VARIABLE = "TENSORCRP_DATA"
 FORM = (
@@ -48,7 +49,21 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Data:
-    """Samples, class codes 0 to c - 1, groups or None, checksum, names of classes."""
+    """Samples with codes, and how they are split.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, l_1, ..., l_N)
+    y, groups : ndarrays of shape (n,)
+        Class codes 0 to c - 1; groups or None.
+    checksum : str
+    labels : tuple of str
+        Names of the classes.
+    splits : tuple of (train, test)
+        Given splits; empty where they are random.
+    classifiers : tuple of str
+        Classifiers of a published protocol; empty for those of every method.
+    """
 
     name: str
     X: np.ndarray
@@ -56,6 +71,8 @@ class Data:
     groups: np.ndarray | None
     checksum: str
     labels: tuple = ()
+    splits: tuple = ()
+    classifiers: tuple = ()
 
     def class_name(self, code):
         """The label of a class as the user wrote it."""
@@ -68,7 +85,8 @@ class Data:
 
 def known_names():
     """Names that need no path."""
-    return sorted([*SYNTHETIC, *RELABELLED, *OWN, *datasets.list_datasets()])
+    named = [*SYNTHETIC, *RELABELLED, *PROTOCOLS, *OWN]
+    return sorted([*named, *datasets.list_datasets()])
 
 
 def check_data(names):
@@ -106,18 +124,29 @@ def data_folder(path):
             os.environ[VARIABLE] = before
 
 
-def load(name):
-    """A data set as `Data`; `Skip` if it is not available."""
-    return _load(name, folder_cache.settings())
+def load(name, groups=""):
+    """A data set as `Data`; `Skip` if it is not available.
+
+    Parameters
+    ----------
+    name : str
+        Name or path.
+    groups : str
+        Name of an array of the file; samples with the same entry are never on both
+        sides of a split. Empty for what is known of the set.
+    """
+    if name in PROTOCOLS:
+        return _by_protocol(name)
+    return _load(name, groups or GROUPS.get(name), folder_cache.settings())
 
 
 @lru_cache(maxsize=2)
-def _load(name, settings):
+def _load(name, groups, settings):
     bunch = _bunch(name)
     X, y = bunch.data, bunch.target
     if y is None:
         raise BadRequest(f"{name} has no labels. {FORM}")
-    groups = bunch.get(GROUPS[name]) if name in GROUPS else None
+    groups = None if groups is None else _groups(name, bunch, groups, len(y))
     digest = checksum(X, y)
     if groups is not None:
         digest = checksum(np.frombuffer(digest.encode(), np.uint8), groups)
@@ -125,7 +154,46 @@ def _load(name, settings):
     return Data(name, _scaled(X), codes, groups, digest, _names(labels, bunch))
 
 
-load.cache_clear = _load.cache_clear
+@lru_cache(maxsize=2)
+def _by_protocol(name):
+    """Samples of a set as a published protocol has them."""
+    how = PROTOCOLS[name]
+    plain, bunch = load(how.source), _bunch(how.source)
+    X = plain.X if how.prepare is None else how.prepare(plain.X)
+    splits = () if how.splits is None else tuple(how.splits(bunch, plain.y))
+    groups = plain.groups
+    if how.groups is not None:
+        groups = _groups(name, bunch, how.groups, len(X))
+    ids = [np.zeros(1, int), *(part for pair in splits for part in pair)]
+    digest = checksum(X, plain.y).encode()
+    digest = checksum(np.frombuffer(digest, np.uint8), np.concatenate(ids))
+    more = {"splits": splits, "classifiers": how.classifiers}
+    return Data(name, X, plain.y, groups, digest, plain.labels, **more)
+
+
+def _clear():
+    """Forget what was loaded."""
+    _load.cache_clear()
+    _by_protocol.cache_clear()
+
+
+load.cache_clear = _clear
+
+
+def _groups(name, bunch, array, n):
+    """Codes of the groups of samples."""
+    others = [
+        key
+        for key, value in bunch.items()
+        if key not in ("data", "target") and np.shape(value) == (n,)
+    ]
+    if array not in others:
+        there = ", ".join(others) if others else "none"
+        raise BadRequest(
+            f"{name} has no array {array!r} with one entry per sample (--groups); "
+            f"there are: {there}."
+        )
+    return np.unique(np.asarray(bunch[array]), return_inverse=True)[1]
 
 
 def _names(labels, bunch):
@@ -180,7 +248,7 @@ def _scaled(X):
     return X / largest if largest > 0 else X
 
 
-def split(data, train, seed, repeat):
+def split(data, train, seed, repeat, most=0):
     """Training and test indices of one random split.
 
     Parameters
@@ -188,15 +256,19 @@ def split(data, train, seed, repeat):
     data : Data
     train : int or float
         Training samples per class, or the share of every class (of all groups, where
-        there are groups). With groups and an integer, one half of the groups gives
-        training samples, the other half is for test.
+        there are groups); not used where splits are given. With groups and an integer,
+        one half of the groups gives training samples, the other half is for test.
     seed, repeat : int
+    most : int
+        At most so many test samples, drawn at random; 0 for all.
 
     Returns
     -------
     (train, test) : ndarrays of int, in random order within the classes
     """
     rng = np.random.default_rng([seed, repeat])
+    if data.splits:
+        return data.splits[repeat]
     order = rng.permutation(len(data.y))
     for_training = for_test = np.ones(len(order), bool)
     if data.groups is not None:
@@ -214,7 +286,8 @@ def split(data, train, seed, repeat):
         rest = ids[for_test[ids] & ~np.isin(ids, chosen)]
         _check_sizes(data.class_name(code), len(mine), len(rest), wanted)
         parts.append((chosen, rest))
-    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    chosen, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return chosen, rng.permutation(rest)[:most] if most else rest
 
 
 def _share(train, mine, grouped):
@@ -229,11 +302,11 @@ def _check_sizes(name, available, rest, wanted):
         )
 
 
-def check_splits(names, sizes, repeats, seed):
+def check_splits(names, sizes, repeats, seed, groups=""):
     """Reject data that no method could be trained and tested on, before any run."""
     for name in names:
         try:
-            data = load(name)
+            data = load(name, groups)
         except Skip as skip:
             raise BadRequest(f"{name}: {skip}.") from skip
         if data.n_classes < 2:

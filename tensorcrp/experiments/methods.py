@@ -6,25 +6,31 @@ that the protocol asks for. Out: one fitted model per setting of the method, wit
 
 Settings are ordered from the weakest to the strongest ridge. A baseline in
 `tensorcrp.baselines.BASELINES` is registered without a line here: its ridge is chosen
-from `SHARES` if it has one. Others are in `OTHERWISE`.
+from `SHARES` if it has one. Others are in `OTHERWISE`. All but `UNFILTERED` are there a
+second time with ", smooth" after their name: the width of a filter is one more setting.
+These, and TensorCRPCV with parts switched off, run where they are named.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from tensorcrp import TensorCRPCV, baselines
+from tensorcrp import TensorCRP, TensorCRPCV, baselines
 from tensorcrp.base.projections import count_components
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
+from tensorcrp.experiments.ablations import ablations
 from tensorcrp.experiments.registry import (
     Method,
     all_methods,
     chosen_methods,
     compared_methods,
     method,
+    offered_methods,
     register_method,
 )
+from tensorcrp.experiments.smoothing import smoothed
+from tensorcrp.experiments.vector_svms import vector_svms
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path
 
@@ -33,7 +39,10 @@ __all__ = ["all_methods", "chosen_methods", "method", "register_method"]
 REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
 COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of BilinearSVC: small is the strong ridge
-
+# Of the SVMs on vectors, those in a plain comparison.
+SVMS = ("linear SVM", "RBF SVM, scaled")
+# Not also after a filter: TensorCRP has `smooth`, the other takes minutes.
+UNFILTERED = ("TensorCRP", "TensorCRPCV", "BilinearSVC")
 
 # Baselines whose method is more than "one parameter, reg, of `SHARES`".
 OTHERWISE = {
@@ -47,19 +56,38 @@ def _register_library():
     """TensorCRP, TensorCRPCV and every baseline, each at its best fair setting."""
     add = partial(register_method, home=__name__)
     add("TensorCRP", Method(fit_crp, "reg", REGS))
-    add("TensorCRPCV", Method(fit_crpcv, details="rank, reg, size by CV"))
+    add("TensorCRPCV", Method(fit_crpcv, details="by its own CV", refit=chosen_crp))
     for each in baselines.BASELINES:
         how = OTHERWISE.get(each.name, _usual(each.cls()))
         if how is not None:
             add(each.name, _seeded(each.cls), **how)
     add("BilinearSVC", Method(fit_bilinear, "C", COSTS, details="rank 2"))
-    add("raw", Method(_fit_raw, details="no features, all entries"))
+    for name, how in vector_svms().items():
+        add(name, replace(how, compared=name in SVMS, on_request=True))
+    add("raw", Method(_fit_raw, details="all entries"))
+    _register_variants(add)
+
+
+def _register_variants(add):
+    """What runs where it is named: methods after a filter, TensorCRPCV in parts."""
+    rare = {"compared": False, "on_request": True}
+    for name, how in all_methods().items():
+        if name not in UNFILTERED:
+            add(f"{name}, smooth", replace(smoothed(how), **rare))
+    for name, how in ablations().items():
+        add(name, replace(how, **rare))
 
 
 def library_methods():
     """The methods of this package that ``tensorcrp compare`` runs."""
     found = compared_methods().items()
     return {name: each for name, each in found if each.home == __name__}
+
+
+def evidence_methods():
+    """Names of all methods of this package that can be compared."""
+    found = offered_methods().items()
+    return [name for name, each in found if each.home == __name__]
 
 
 def _usual(estimator):
@@ -85,6 +113,13 @@ def fit_crp(X, y, settings, n_features, folds, **params):
 
 def fit_crpcv(X, y, settings, n_features, folds):
     return [TensorCRPCV(cv=folds).fit(X, y)]
+
+
+def chosen_crp(search):
+    """A fit of TensorCRP with the parameters that a search has chosen."""
+    known = TensorCRP().get_params()
+    params = {n: v for n, v in search.best_params_.items() if n in known}
+    return lambda X, y, *_: [TensorCRP(**params).fit(X, y)]
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,13 @@ def check_output(path):
     folder = check_folder(path)
     for name in ("tables", "figures"):
         check_folder(folder / name)
-    for name in ("rows.jsonl", "tables.md", "tables.tex", "report.html"):
+    for name in (
+        "rows.jsonl",
+        "tables.md",
+        "tables.tex",
+        "report.html",
+        "leaderboard.html",
+    ):
         check_file(folder / name)
     return folder
 

@@ -45,6 +45,15 @@ class Method:
         count right answers; `fit` is None then.
     compared : bool
         Whether ``tensorcrp compare`` runs it.
+    on_request : bool
+        Whether ``tensorcrp compare`` runs it where it is named.
+    classifiers : tuple of str
+        Classifiers of its features.
+    refit : callable or None
+        Of a method that searches by itself: ``refit(model)`` -> a function like `fit`
+        for the folds that choose the C of the SVM, without another search.
+    ties : {"strongest", "middle"}
+        Which of equally good settings is taken: the last, or the one in the middle.
     home : str or None
         Module of this package that registers the method; None for other methods.
     origin : str
@@ -59,13 +68,19 @@ class Method:
     details: str = ""
     outcome: Callable[..., Any] | None = None
     compared: bool = True
+    on_request: bool = False
+    classifiers: tuple[str, ...] = ("1-NN", "SVM")
+    refit: Callable[..., Any] | None = None
+    ties: str = "strongest"
     home: str | None = None
     origin: str = ""
 
     def describe(self) -> dict[str, Any]:
         """Parameters as they stand in a row and in its key."""
-        settings = {"parameter": self.parameter, "settings": list(self.settings)}
+        settings = {"parameter": self.parameter, "settings": _lists(self.settings)}
         more = {"details": self.details, "origin": self.origin}
+        if self.ties != "strongest":
+            more["ties"] = self.ties
         return settings | {name: text for name, text in more.items() if text}
 
     @property
@@ -74,6 +89,11 @@ class Method:
         if len(self.settings) > 1:
             return f"{self.parameter} by CV"
         return self.details or "default"
+
+
+def _lists(value):
+    """Tuples as lists, which is what JSON gives back."""
+    return [_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 _METHODS = {}
@@ -205,20 +225,28 @@ def compared_methods():
     return {name: each for name, each in _METHODS.items() if each.compared}
 
 
-def chosen_methods(names=None):
+def offered_methods():
+    """Those that ``tensorcrp compare`` runs, and those that it runs where named."""
+    found = _METHODS.items()
+    return {name: each for name, each in found if each.compared or each.on_request}
+
+
+def chosen_methods(names=None, default=None):
     """Names of the methods to compare.
 
     Parameters
     ----------
     names : sequence of str, default=None
         ``NAME`` of a registered method, or ``MODULE:CLASS``, which is imported and
-        registered as ``CLASS``. Without a ``NAME``, all registered methods are chosen.
+        registered as ``CLASS``. Without a ``NAME``, the default methods are chosen.
+    default : sequence of str, default=None
+        Names; None for all that ``tensorcrp compare`` runs.
     """
     names = list(names or ())
     added = [register_class(name) for name in names if ":" in name]
     known = [name for name in names if ":" not in name]
-    check_names("method", known, list(compared_methods()))
-    return list(dict.fromkeys([*(known or compared_methods()), *added]))
+    check_names("method", known, list(offered_methods()))
+    return list(dict.fromkeys([*(known or default or compared_methods()), *added]))
 
 
 def register_class(spec):

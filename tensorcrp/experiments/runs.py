@@ -4,26 +4,25 @@ A row counts right answers of every classifier for every setting of the method, 
 test samples (``right``) and in a cross-validation on the training samples alone
 (``cv_right`` of ``n_cv``). Which setting is reported is no part of the run: both
 selections, *paper* (best on the test samples) and *honest* (best in the
-cross-validation), are functions of rows (`tensorcrp.base.results`).
+cross-validation), are functions of rows (`tensorcrp.base.results`). How right answers
+are counted is in `counts`.
 """
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from tensorcrp import __version__
-from tensorcrp.experiments.classifiers import CLASSIFIERS, nearest, svm, tune_svm
+from tensorcrp.experiments.counts import Split, counted
 from tensorcrp.experiments.data import Skip, load, split
 from tensorcrp.experiments.registry import method
 from tensorcrp.experiments.store import row_key
 
-CV_FOLDS, CV_ENOUGH = 3, 200
-PROTOCOL = 1  # to be raised when the same run would give another row
+PROTOCOL = 2  # to be raised when the same run would give another row
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,12 @@ class Run:
         A registered name.
     n_features : int
         Number of features that the protocol asks for; 0 for the method's default.
+    paper : bool
+        Whether the SVM is tuned as the paper does, too.
+    most : int
+        At most so many test samples, drawn at random; 0 for all.
+    groups : str
+        Name of an array of groups; empty for what is known of the set.
     """
 
     data: str
@@ -52,6 +57,9 @@ class Run:
     seed: int
     method: str
     n_features: int = 0
+    paper: bool = False
+    most: int = 0
+    groups: str = ""
 
     def spec(self):
         """Everything that determines the result, as a dictionary."""
@@ -112,31 +120,32 @@ def _is_outcome(error, how):
 
 
 def _outcome(run):
-    data, how = load(run.data), method(run.method)
-    ids = split(data, run.train, run.seed, run.split)
+    data, how = load(run.data, run.groups), method(run.method)
+    ids = split(data, run.train, run.seed, run.split, run.most)
     if how.outcome is not None:
         return how.outcome(run, data, ids[0])
     return _accuracy(run, data, *ids)
 
 
 def _accuracy(run, data, train, test):
-    how, X, y = method(run.method), data.X[train], data.y[train]
-    folds = cv_folds(y, None if data.groups is None else data.groups[train])
-    models, fit_seconds = _timed(how, X, y, run, folds)
-    counted = _test_counts(models, X, y, data.X[test], data.y[test])
-    row = {
-        "shape": list(X.shape[1:]),
+    groups = None if data.groups is None else data.groups[train]
+    sides = [array[ids] for ids in (train, test) for array in (data.X, data.y)]
+    split = Split(*sides, groups, run.n_features)
+    how = method(run.method)
+    if data.classifiers:
+        how = replace(how, classifiers=data.classifiers)
+    row, models = counted(how, split, run.paper)
+    if run.method.startswith("CRP"):
+        row["worst_step"] = min(worst_step(m.history) for m in models)
+    return {
+        "shape": list(data.X.shape[1:]),
         "n_classes": data.n_classes,
         "n_train": len(train),
         "n_test": len(test),
-        "fit_seconds": round(fit_seconds, 4),
-        **counted,
+        "majority": int(np.bincount(data.y[test]).max()),
+        "ties": method(run.method).ties,
+        **row,
     }
-    if run.method.startswith("CRP"):
-        row["worst_step"] = min(worst_step(m.history) for m in models)
-    if how.tuned and len(how.settings) > 1:
-        row |= _fold_counts(run, X, y, folds, counted["classifiers"])
-    return row
 
 
 def worst_step(history):
@@ -145,102 +154,3 @@ def worst_step(history):
         steps = [np.diff(h) / np.abs(h[:-1]) for h in history if len(h) > 1]
     steps = [step[np.isfinite(step)] for step in steps]
     return float(min((step.min() for step in steps if len(step)), default=0.0))
-
-
-def _timed(how, X, y, run, folds):
-    start = perf_counter()
-    models = how.fit(X, y, how.settings, run.n_features, folds)
-    return models, perf_counter() - start
-
-
-def _test_counts(models, X, y, X_test, y_test):
-    """Right answers on the test samples, per classifier and setting."""
-    if not hasattr(models[0], "transform"):
-        return _predictor_counts(models, X_test, y_test)
-    classifiers = {"1-NN": {"right": []}, "SVM": {"right": [], "C": []}}
-    seconds = 0.0
-    for model in models:
-        start = perf_counter()
-        others = model.transform(X_test)
-        seconds += perf_counter() - start
-        mine = model.transform(X)
-        tuning = tune_svm(mine, y)
-        classifiers["SVM"]["C"].append(tuning.C)
-        for name, guess in _guesses(mine, y, others, tuning.C).items():
-            classifiers[name]["right"].append(int((guess == y_test).sum()))
-    classifiers["SVM"] |= {"folds": tuning.folds, "tuned_on": tuning.samples}
-    return {
-        "classifiers": classifiers,
-        "transform_seconds": round(seconds / len(models), 5),
-        "features": int(mine.shape[1]),
-    }
-
-
-def _predictor_counts(models, X_test, y_test):
-    """The same for methods that need no other classifier."""
-    start = perf_counter()
-    right = [int((model.predict(X_test) == y_test).sum()) for model in models]
-    seconds = perf_counter() - start
-    return {
-        "classifiers": {name: {"right": right} for name in CLASSIFIERS},
-        "transform_seconds": round(seconds / len(models), 5),
-        "note": "a classifier itself",
-    }
-
-
-def _guesses(mine, y, others, C):
-    return {
-        "1-NN": nearest(mine, y, others),
-        "SVM": svm(mine, y, others, C),
-    }
-
-
-def _fold_counts(run, X, y, folds, classifiers):
-    """Right answers in the cross-validation, added to `classifiers`."""
-    how, counts, seconds = method(run.method), {}, 0.0
-    for train, test in folds:
-        models, fit_seconds = _timed(how, X[train], y[train], run, None)
-        seconds += fit_seconds
-        for i, model in enumerate(models):
-            guesses = _fold_guesses(model, X, y, train, test, classifiers, i)
-            for name, guess in guesses.items():
-                right = counts.setdefault(name, [0] * len(models))
-                right[i] += int((guess == y[test]).sum())
-    classifiers = {
-        name: {**classifiers[name], "cv_right": counts[name]} for name in classifiers
-    }
-    return {
-        "classifiers": classifiers,
-        "n_cv": int(sum(len(test) for _, test in folds)),
-        "cv_folds": len(folds),
-        "tune_seconds": round(seconds, 4),
-    }
-
-
-def _fold_guesses(model, X, y, train, test, classifiers, i):
-    if not hasattr(model, "transform"):
-        return dict.fromkeys(classifiers, model.predict(X[test]))
-    features = model.transform(X)
-    C = classifiers["SVM"]["C"][i]
-    return _guesses(features[train], y[train], features[test], C)
-
-
-def cv_folds(y, groups=None):
-    """Folds for the choice of settings: of three, as many as test 200 samples.
-
-    Three folds, or two where a class (or all groups) has no more members; training
-    samples of one group stay on one side.
-    """
-    if groups is None:
-        n_splits = min(CV_FOLDS, max(2, np.unique(y, return_counts=True)[1].min()))
-        splitter = StratifiedKFold(n_splits, shuffle=True, random_state=0)
-    else:
-        n_splits = min(CV_FOLDS, len(np.unique(groups)))
-        splitter = StratifiedGroupKFold(n_splits, shuffle=True, random_state=0)
-    folds, tested = [], 0
-    for train, test in splitter.split(np.zeros(len(y)), y, groups):
-        folds.append((train, test))
-        tested += len(test)
-        if tested >= CV_ENOUGH:
-            break
-    return folds

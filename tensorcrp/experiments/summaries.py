@@ -9,7 +9,10 @@ from collections import defaultdict
 import numpy as np
 
 from tensorcrp.base.results import selected, size_order, size_words
+from tensorcrp.experiments.classifiers import CENTROID, CLASSIFIERS, OWN
 from tensorcrp.experiments.tables import Score, printable
+
+ORDER = (*CLASSIFIERS, CENTROID, OWN)
 
 
 class Rows:
@@ -47,6 +50,12 @@ class Rows:
         return list(
             dict.fromkeys(row["method"] for row in self.all if "classifiers" in row)
         )
+
+    def classifiers(self, data, train):
+        """Classifiers with results there, in the order of the rows."""
+        cells = [self.cell(data, train, name) for name in self.methods()]
+        names = [name for cell in cells for row in cell for name in row["classifiers"]]
+        return sorted(dict.fromkeys(names), key=ORDER.index)
 
     def skipped(self):
         """(data, training size, method or "all methods", reason) without repetition."""

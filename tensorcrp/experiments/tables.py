@@ -6,9 +6,12 @@ In: cells as strings or `Score`; out: a string. Nothing here knows what is in th
 import csv
 import html
 import io
+import textwrap
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
+
+WIDTH = 80  # of a terminal
 
 
 class Score(NamedTuple):
@@ -26,6 +29,9 @@ class Table:
     ----------
     best : set of (int, int)
         Row and column of cells to mark.
+    optional : tuple of str
+        Columns that a terminal does without, the first to go first, until the table
+        is narrow enough.
     """
 
     title: str
@@ -33,6 +39,7 @@ class Table:
     body: list
     note: str = ""
     best: set = field(default_factory=set)
+    optional: tuple = ()
 
     def _lines(self, plus, mark, quote):
         """Header and cells as strings: `quote` for words, `mark` for the best."""
@@ -44,14 +51,32 @@ class Table:
             )
         return lines
 
-    def text(self):
+    def text(self, width=WIDTH):
         """Columns for a terminal; the best is followed by a star."""
         lines = self._lines(" +- ", lambda cell: cell + "*", str)
-        widths = [max(len(line[j]) for line in lines) for j in range(len(self.header))]
+        lines, left_out = self._narrowed(lines, width)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         ruled = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-        parts = [printable(self.title), "", ruled[0], rule, *ruled[1:]]
-        return "\n".join([*parts, *(["", self.note] if self.note else [])]) + "\n"
+        title = _wrapped(printable(self.title), width)
+        notes = [self.note] if self.note else []
+        if left_out:
+            notes.append(f"Not shown: {', '.join(left_out)} (--out has all columns).")
+        note = _wrapped(" ".join(notes), width)
+        parts = [*title, "", ruled[0], rule, *ruled[1:]]
+        return "\n".join([*parts, *(["", *note] if note else [])]) + "\n"
+
+    def _narrowed(self, lines, width):
+        """Lines without optional columns that they have no room for, and which."""
+        left_out = []
+        for name in self.optional:
+            columns = list(zip(*lines, strict=True))
+            if sum(max(map(len, c)) + 2 for c in columns) - 2 <= width:
+                break
+            i = [column[0] for column in columns].index(printable(name))
+            lines = [[*line[:i], *line[i + 1 :]] for line in lines]
+            left_out.append(name)
+        return lines, left_out
 
     def markdown(self):
         """GitHub's tables; the best is bold."""
@@ -139,6 +164,12 @@ def printable(text):
     All of them can be in the name of a file; none can be in a line of a table.
     """
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _wrapped(text, width):
+    """Lines; a long path stays whole."""
+    how = {"break_on_hyphens": False, "break_long_words": False}
+    return textwrap.wrap(text, width, **how)
 
 
 def _text(cell, plus, quote):

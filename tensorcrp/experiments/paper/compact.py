@@ -13,11 +13,15 @@ from tensorcrp.experiments.store import TIMES
 DROPPED = {*TIMES, "checksum", "parameters", "protocol"}
 
 
-def compact(rows):
-    """Text of JSON Lines, one per data set, training size and method."""
+def compact(rows, times=False):
+    """Text of JSON Lines, one per data set, training size and method.
+
+    With `times`, the seconds of fit and transform are kept.
+    """
     cells = defaultdict(list)
+    dropped = DROPPED - ({*TIMES} if times else set())
     for row in rows:
-        small = {name: value for name, value in row.items() if name not in DROPPED}
+        small = {name: value for name, value in row.items() if name not in dropped}
         cells[row["data"], row["train"], row["method"]].append(small)
     order = sorted(cells, key=lambda cell: (cell[0], str(cell[1]), cell[2]))
     lines = [_line(sorted(cells[cell], key=lambda r: r["split"])) for cell in order]

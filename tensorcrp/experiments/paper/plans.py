@@ -13,6 +13,7 @@ from tensorcrp.experiments.paper.paper_methods import (
 )
 from tensorcrp.experiments.paper.published import SIZES
 from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_cells
 from tensorcrp.experiments.runs import Run
 
 SPLITS = 5
@@ -39,22 +40,34 @@ def plan(experiments, only, seed):
     """Runs of several experiments, each once, grouped by data set."""
     runs = []
     for name in experiments:
-        for data in EXPERIMENTS[name][0]:
+        for data in sets_of(name):
             if only is None or data in only:
-                runs += _runs(EXPERIMENTS[name][1], data, seed)
+                runs += _runs(name, data, seed)
     runs = list(dict.fromkeys(runs))
     order = {data: i for i, data in enumerate(dict.fromkeys(r.data for r in runs))}
     return sorted(runs, key=lambda run: order[run.data])
 
 
-def _runs(cells, data, seed):
+def sets_of(name):
+    """Data sets of an experiment."""
+    if name in PROTOCOL_EXPERIMENTS:
+        return PROTOCOL_EXPERIMENTS[name].sets
+    return EXPERIMENTS[name][0]
+
+
+def _runs(name, data, seed):
     try:
         found = load(data)
     except Skip:
         return [Run(data, "", 3, 0, seed, "CRP")]
+    paper = name in EXPERIMENTS
+    if paper:
+        cells = EXPERIMENTS[name][1](data, found.n_classes)
+    else:
+        cells = protocol_cells(name, found)
     return [
-        Run(data, found.checksum, train, split, seed, method, n_features)
-        for train, method, n_features, splits in cells(data, found.n_classes)
+        Run(data, found.checksum, train, split, seed, method, n_features, paper=paper)
+        for train, method, n_features, splits in cells
         for split in range(splits)
     ]
 

@@ -18,8 +18,9 @@ from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.paper import paper_tables
 from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.paper.page import page
-from tensorcrp.experiments.paper.plans import EXPERIMENTS, FIGURE_SETS, plan
+from tensorcrp.experiments.paper.plans import EXPERIMENTS, FIGURE_SETS, plan, sets_of
 from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_tables
 from tensorcrp.experiments.runs import row_defect
 from tensorcrp.experiments.store import Store, check_file, write_whole
 from tensorcrp.experiments.summaries import Rows
@@ -31,10 +32,12 @@ def add_command(commands):
     """Add the command to the parser of ``tensorcrp``."""
     parser = commands.add_parser(
         "reproduce",
-        description="Run the paper's experiments; without names, all of them. Finished "
+        description="Run the paper's experiments (without names, all of them), or "
+        "published protocols of other authors beside published numbers. Finished "
         "runs are kept in the folder and never computed again.",
     )
-    names = ", ".join(EXPERIMENTS)
+    names = f"of the paper: {', '.join(EXPERIMENTS)}; published protocols, only where "
+    names += f"named: {', '.join(PROTOCOL_EXPERIMENTS)}"
     parser.add_argument("experiment", nargs="*", metavar="EXPERIMENT", help=names)
     parser.add_argument(
         "--only", nargs="+", metavar="DATA", help="only these data sets"
@@ -61,8 +64,8 @@ def run(args):
 def _run(args):
     start = perf_counter()
     experiments = args.experiment or list(EXPERIMENTS)
-    check_names("experiment", experiments, list(EXPERIMENTS))
-    sets = {name for each in experiments for name in EXPERIMENTS[each][0]}
+    check_names("experiment", experiments, [*EXPERIMENTS, *PROTOCOL_EXPERIMENTS])
+    sets = {name for each in experiments for name in sets_of(each)}
     check_names("data set of these experiments", args.only or [], sorted(sets))
     check_data([])
     folder = check_output(args.out)
@@ -79,7 +82,7 @@ def _run(args):
 
 def _show(experiments, rows, folder):
     """Write everything that is made of rows, then print the tables."""
-    tables = [t for name in experiments for t in paper_tables.TABLES[name](rows)]
+    tables = [table for name in experiments for table in _tables(name, rows)]
     figures = figures_of(experiments, rows)
     write_all(folder, "tensorcrp reproduce", tables, rows, figures)
     for table in tables:
@@ -90,6 +93,12 @@ def _show(experiments, rows, folder):
     if fits:
         print(f"worst relative step of the objective in {fits} runs: {worst:.1e}")
     print(f"rows, tables, figures and report.html are in {folder}")
+
+
+def _tables(name, rows):
+    if name in PROTOCOL_EXPERIMENTS:
+        return protocol_tables(name, rows)
+    return paper_tables.TABLES[name](rows)
 
 
 def figures_of(experiments, rows):

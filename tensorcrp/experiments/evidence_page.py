@@ -1,0 +1,185 @@
+"""Accuracy on real sets as text for the documentation and the README.
+
+In: rows of ``tensorcrp compare --preset real``. Out: Markdown. No figure is typed by
+hand: every sentence and table is a function of the rows. ``docs/evidence.py`` writes
+them between two markers of a page.
+"""
+
+from tensorcrp.base.results import chosen, size_words
+from tensorcrp.experiments.evidence import (
+    HEADLINE,
+    REFERENCE,
+    Evidence,
+    evidence_sizes,
+    gaps_table,
+    sets_table,
+    summary_table,
+)
+from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.tables import Score, Table, best_in_columns
+
+COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
+PART = f"{REFERENCE}, "  # how the names of ablations begin
+# Rows of the README: what a reader knows and uses.
+KNOWN = ("TensorCRP", "RidgeLDA", "linear SVM", "RBF SVM", "raw")
+
+HEAD = f"""## Accuracy on real sets: `tensorcrp compare --preset real`
+
+Written by `python docs/evidence.py DIR` from the rows in `docs/results/real.jsonl`,
+which
+
+    {COMMAND}
+
+computes. Random splits with the same training samples for every method; people are
+never on both sides of a split where a set has people in several clips. Settings,
+ridges, C and gamma are chosen by three folds of the training samples (TensorCRPCV has
+the same folds), never on test samples. ", smooth" after a name: samples first go
+through a Gaussian filter along ordered modes, its width (0, 0.7 or 1.4) chosen by the
+same folds. The figure of a method is that of its own predictions where it makes any
+and of 1-NN on its features elsewhere. The
+<a href="_static/leaderboard.html">leaderboard</a> has the same rows to sort and filter.
+"""
+
+
+def begin_of(name):
+    """The line before what is written by the script."""
+    return f"<!-- {name}: written by docs/evidence.py -->\n"
+
+
+def end_of(name):
+    """The line after it."""
+    return f"<!-- end of {name} -->\n"
+
+
+def with_section(page, name, text):
+    """A page with a text between its two markers; at its end if it has none."""
+    begin, end = begin_of(name), end_of(name)
+    new = f"{begin}\n{text.strip()}\n\n{end}"
+    if begin not in page:
+        return f"{page.rstrip()}\n\n{new}"
+    before, _, rest = page.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"the page has the line {begin!r} and no line {end!r}.")
+    return f"{before}{new}{after}"
+
+
+def slim(row):
+    """A row with the chosen setting of every classifier alone; all tables stay."""
+    if "classifiers" not in row:
+        return row
+    best = {name: chosen([row], name, "honest") for name in row["classifiers"]}
+    counts = {
+        name: {"right": [row["classifiers"][name]["right"][index[0]]]}
+        for name, index in best.items()
+        if index is not None
+    }
+    return {**row, "classifiers": counts}
+
+
+def section(rows):
+    """The section of ``docs/performance.md``.
+
+    Parameters
+    ----------
+    rows : list of dict
+    """
+    rows = Rows(rows)
+    parts = [HEAD, in_short(rows)]
+    for train in evidence_sizes(rows):
+        tables = [summary_table(rows, train), sets_table(rows, train)]
+        tables.append(gaps_table(rows, train))
+        parts += [f"### {size_words(train)}", *(t.markdown() for t in tables if t.body)]
+    table = ablation_table(rows)
+    if table.body:
+        parts += ["### What each part is worth", table.markdown()]
+    skipped = [f"- {line}" for line in rows.skipped_lines()]
+    if skipped:
+        parts += ["### What was not run", "\n".join(skipped)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def in_short(rows):
+    """Sentences: where the reference leads, and where it loses."""
+    lines = [_verdict(Evidence(rows, train)) for train in evidence_sizes(rows)]
+    return "\n".join(f"- {line}" for line in lines if line)
+
+
+def _verdict(found):
+    """One sentence for one training size."""
+    others = [m for m in found.complete() if not m.startswith(REFERENCE)]
+    if REFERENCE not in found.complete() or not others:
+        return ""
+    best, n = others[0], len(found.sets)
+    gap = found.mean_difference(REFERENCE, best)
+    lost = found.losses(REFERENCE, best)
+    where = f" Behind it by more than one standard error on {', '.join(lost)}."
+    ranks = sorted(found.ranks().values())
+    place = 1 + ranks.index(found.ranks()[REFERENCE])
+    words = f"{size_words(found.train)}, {n} sets: {REFERENCE} "
+    return (
+        f"{words}{found.mean(REFERENCE):.1f}, mean rank {found.ranks()[REFERENCE]:.1f} "
+        f"(place {place} of {len(ranks)}); the best other method is {best} with "
+        f"{found.mean(best):.1f} (difference {gap})."
+        f"{where if lost else ''}"
+    )
+
+
+def ablation_table(rows):
+    """TensorCRPCV with parts switched off, beside the whole, at every size."""
+    sizes = evidence_sizes(rows)
+    names = [name for name in rows.methods() if name.startswith(PART)]
+    lines = [_ablation_line(rows, name, sizes) for name in [REFERENCE, *names]]
+    header = [f"{what}{size_words(s)}" for s in sizes for what in ("", "difference, ")]
+    return Table(
+        f"{REFERENCE} with one part switched off, mean accuracy in % over the sets",
+        ["part", *header],
+        lines if names else [],
+        "difference: with the part switched off minus the whole, ± its standard error "
+        "over the sets.",
+        best_in_columns(lines, tuple(range(1, 2 * len(sizes), 2))) if names else set(),
+    )
+
+
+def _ablation_line(rows, name, sizes):
+    line = ["the whole" if name == REFERENCE else name.removeprefix(PART)]
+    for train in sizes:
+        found = Evidence(rows, train)
+        known = name in found.methods and REFERENCE in found.methods
+        line.append(Score(found.mean(name)) if known else "-")
+        gap = found.mean_difference(name, REFERENCE) if known else None
+        line.append("" if name == REFERENCE or gap is None else str(gap))
+    return line
+
+
+def summary(rows):
+    """The table and sentences of the README: every size that was run, and losses."""
+    rows = Rows(rows)
+    sizes = evidence_sizes(rows)
+    found = {train: Evidence(rows, train) for train in sizes}
+    names = [REFERENCE, *_leaders(found.values()), *KNOWN]
+    names = [n for n in dict.fromkeys(names) if n in rows.methods()]
+    lines = [[n, *(_cell(found[train], n) for train in sizes)] for n in names]
+    lines.sort(key=lambda line: -line[1].mean if isinstance(line[1], Score) else 0)
+    header = [f"{size_words(s)}, {len(found[s].sets)} sets" for s in sizes]
+    table = Table(
+        f"Mean accuracy in % on real sets, {HEADLINE}",
+        ["method", *header],
+        lines,
+        f"The best other methods at each size are in the table. `{COMMAND}`; all "
+        "methods, all sets: docs/performance.md.",
+        best_in_columns(lines, tuple(range(1, 1 + len(sizes)))),
+    )
+    return f"{table.markdown()}\n{in_short(rows)}\n"
+
+
+def _leaders(evidence):
+    """Of each size, the best methods that are not ours."""
+    for found in evidence:
+        others = [m for m in found.complete() if not m.startswith("TensorCRP")]
+        yield from others[:3]
+
+
+def _cell(found, name):
+    complete = name in found.methods and not found.holes(name)
+    return Score(found.mean(name)) if complete else "-"

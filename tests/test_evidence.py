@@ -1,0 +1,522 @@
+"""Fair comparisons: the C of the SVM, smoothing, SVMs on vectors, and many sets."""
+
+import json
+import re
+import runpy
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browse_site import find_chromium
+from scipy.ndimage import gaussian_filter1d
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from tensorcrp import TensorCRP, cli
+from tensorcrp.baselines import RidgeLDA
+from tensorcrp.experiments import compare, compare_methods, presets, protocols
+from tensorcrp.experiments.classifiers import (
+    COSTS,
+    OWN,
+    middle_of_best,
+    svm,
+    svm_right,
+)
+from tensorcrp.experiments.counts import Split, counted, cv_folds
+from tensorcrp.experiments.data import BadRequest, load, split
+from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.evidence import (
+    HEADLINE,
+    Evidence,
+    gaps_table,
+    sets_table,
+    summary_table,
+)
+from tensorcrp.experiments.evidence_page import (
+    ablation_table,
+    section,
+    slim,
+    summary,
+    with_section,
+)
+from tensorcrp.experiments.folder_cache import reading
+from tensorcrp.experiments.leaderboard import board_data, leaderboard
+from tensorcrp.experiments.methods import evidence_methods, method
+from tensorcrp.experiments.paper import plans
+from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.runs import execute
+from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
+from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.tables import Score, Table
+
+ROOT = Path(__file__).parent.parent
+
+
+def halves(X, y, n_features=0, groups=None):
+    """A `Split` of every other sample."""
+    mine = np.arange(len(y)) % 2 == 0
+    groups = None if groups is None else groups[mine]
+    return Split(X[mine], y[mine], X[~mine], y[~mine], groups, n_features)
+
+
+# --- the C of the SVM -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "index"),
+    [([5, 5, 5, 5], 1), ([3, 5, 5, 5], 2), ([1, 2, 3, 3], 2), ([9, 1, 1, 9], 0)],
+)
+def test_ties_go_to_the_middle(counts, index):
+    assert middle_of_best(counts) == index
+
+
+def test_right_answers_from_gram_matrices_are_those_of_the_svm(make_samples):
+    X, y = make_samples((6,), n=90, n_classes=3, seed=2)
+    found = svm_right(X[:50], y[:50], X[50:], y[50:])
+    wanted = [(svm(X[:50], y[:50], X[50:], C) == y[50:]).sum() for C in COSTS]
+    assert found.tolist() == wanted
+
+
+def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples):
+    """In every fold: fit, SVM on features of that part, count on the others."""
+    X, y = make_samples((5, 4), n=80, n_classes=3, seed=5)
+    part, how = halves(X, y), method("RidgeLDA")
+    row, _ = counted(how, part)
+    right = np.zeros((len(how.settings), len(COSTS)), int)
+    for train, test in cv_folds(part.y):
+        for i, reg in enumerate(how.settings):
+            lda = RidgeLDA(reg=reg).fit(part.X[train], part.y[train])
+            mine, others = (lda.transform(part.X[ids]) for ids in (train, test))
+            unit = np.sqrt((mine**2).sum(axis=1).mean())
+            for j, C in enumerate(COSTS):
+                svc = SVC(kernel="linear", C=C).fit(mine / unit, part.y[train])
+                right[i, j] += (svc.predict(others / unit) == part.y[test]).sum()
+    found = row["classifiers"]["SVM"]
+    costs = [middle_of_best(line) for line in right]
+    assert found["C"] == [COSTS[j] for j in costs]
+    assert found["cv_right"] == right.max(axis=1).tolist()
+    lda = RidgeLDA(reg=how.settings[0]).fit(part.X, part.y)
+    guess = svm(
+        *(lda.transform(part.X), part.y, lda.transform(part.X_test)), found["C"][0]
+    )
+    assert found["right"][0] == (guess == part.y_test).sum()
+
+
+def test_the_papers_tuning_stands_beside_it(make_samples):
+    X, y = make_samples((5, 4), n=60, n_classes=3, seed=5)
+    entries = counted(method("RidgeLDA"), halves(X, y), paper=True)[0]["classifiers"]
+    assert len(entries["SVM"]["paper_right"]) == len(entries["SVM"]["right"])
+    assert "paper_right" not in entries["1-NN"]
+
+
+def test_a_search_is_not_repeated_for_the_cost(make_samples, monkeypatch):
+    """TensorCRPCV is fitted once; the folds fit TensorCRP with what it chose."""
+    from tensorcrp import TensorCRPCV
+
+    X, y = make_samples((5, 4), n=60, n_classes=3, seed=5)
+    fits, fit = [], TensorCRPCV.fit
+    monkeypatch.setattr(TensorCRPCV, "fit", lambda *a: fits.append(1) or fit(*a))
+    row, (model,) = counted(method("TensorCRPCV"), halves(X, y))
+    assert len(fits) == 1
+    known = TensorCRP().get_params()
+    assert {"rank", "reg", "n_components"} <= set(model.best_params_) & set(known)
+    assert set(row["classifiers"]) == {"1-NN", "SVM", OWN}
+    assert row["classifiers"]["SVM"]["C"][0] in COSTS
+
+
+# --- smoothing, and SVMs on vectors -----------------------------------------------
+
+
+def test_ordered_modes_are_found():
+    rng = np.random.default_rng(0)
+    X = gaussian_filter1d(rng.standard_normal((40, 12, 9, 3)), 1.5, axis=2)
+    y = np.arange(40) % 4
+    assert ordered_modes(X, y) == [1]
+    shuffled = X[:, :, rng.permutation(9)]
+    assert ordered_modes(shuffled, y) == []
+    assert ordered_modes(gaussian_filter1d(X, 2.0, axis=3), y) == [1]  # three slices
+
+
+def test_the_filter_follows_ordered_modes_alone():
+    X = np.random.default_rng(1).standard_normal((5, 6, 7))
+    assert smooth(X, [0, 1], 0.0) is X
+    once = smooth(X, [1], 0.7)
+    np.testing.assert_allclose(once, gaussian_filter1d(X, 0.7, axis=2, mode="nearest"))
+    np.testing.assert_allclose(smooth(np.ones((2, 6, 7)), [0, 1], 1.4), 1.0)
+
+
+def test_without_width_a_smoothed_method_is_the_method(make_samples):
+    X, y = make_samples((6, 7), n=60, n_classes=3, seed=1)
+    part, how = halves(X, y), method("SelectiveLDA")
+    plain = counted(how, part)[0]["classifiers"]["1-NN"]
+    both = counted(smoothed(how), part)[0]["classifiers"]["1-NN"]
+    n = len(how.settings)
+    assert len(both["right"]) == 3 * n
+    assert both["right"][:n] == plain["right"]
+    assert both["cv_right"][:n] == plain["cv_right"]
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("kernel", ["linear", "RBF"])
+def test_svms_on_vectors_are_those_of_scikit_learn(make_samples, kernel, scaled):
+    X, y = make_samples((4, 3), n=90, n_classes=3, seed=3)
+    X[:, 0, 0] = 7.0  # an entry without variation
+    part = halves(X, y)
+    name = f"{kernel} SVM, scaled" if scaled else f"{kernel} SVM"
+    how = method(name)
+    models = how.fit(part.X, part.y, how.settings, 0, None)
+    flat, others = (each.reshape(len(each), -1) for each in (part.X, part.X_test))
+    centre = StandardScaler(with_std=scaled).fit(flat)
+    rows = centre.transform(flat)
+    unit = np.sqrt((rows**2).sum(axis=1).mean())
+    for model, (C, gamma) in zip(models, how.settings, strict=True):
+        if gamma is None:
+            svc = SVC(C=C / unit**2, kernel="linear")
+        else:
+            svc = SVC(C=C, gamma=gamma / 2 / unit**2)
+        wanted = make_pipeline(centre, svc).fit(flat, part.y).predict(others)
+        assert (model.predict(part.X_test) == wanted).mean() > 0.95
+
+
+# --- many sets --------------------------------------------------------------------
+
+
+def row(data, split, method, right, train=5, **more):
+    classifiers = {"1-NN": {"right": [right]}, "SVM": {"right": [right]}}
+    return {
+        **{"key": f"{data}{split}{method}{train}", "version": "0", "data": data},
+        **{"train": train, "split": split, "method": method, "n_test": 100},
+        **{"n_classes": 4, "majority": 30, "classifiers": classifiers},
+        **{"fit_seconds": 1.0, "transform_seconds": 0.1, **more},
+    }
+
+
+@pytest.fixture
+def evidence():
+    """Two sets, two splits, three methods, one of which has a hole."""
+    accuracies = {
+        "TensorCRPCV": {"a": (80, 90), "b": (50, 60)},
+        "raw": {"a": (70, 84), "b": (55, 66)},
+        "MPCA": {"a": (60, 60)},
+    }
+    return Rows(
+        row(data, i, name, right)
+        for name, sets in accuracies.items()
+        for data, values in sets.items()
+        for i, right in enumerate(values)
+    )
+
+
+def test_differences_are_paired_and_ranks_are_means(evidence):
+    found = Evidence(evidence, 5)
+    assert found.sets == ["a", "b"]
+    assert found.complete() == ["TensorCRPCV", "raw"]  # by their means, 70 and 68.75
+    gap = found.difference("a", "TensorCRPCV", "raw")
+    assert (gap.mean, gap.error) == (8.0, pytest.approx(2.0))
+    assert found.losses("TensorCRPCV", "raw") == ["b"]
+    mean = found.mean_difference("TensorCRPCV", "raw")
+    assert (mean.mean, mean.error) == (1.25, pytest.approx(6.75))
+    assert found.ranks() == {"TensorCRPCV": 1.5, "raw": 1.5}
+    assert found.holes("MPCA") == 1
+
+
+def test_own_predictions_are_the_headline():
+    counts = {"1-NN": {"right": [10]}, OWN: {"right": [20]}}
+    rows = Rows([row("a", i, "m", 0, classifiers=counts) for i in range(2)])
+    assert Evidence(rows, 5).mean("m") == 20.0
+    assert Evidence(rows, 5, "1-NN").mean("m") == 10.0
+    assert Evidence(rows, 5, "SVM").methods == []
+
+
+def test_tables_say_chance_and_losses(evidence):
+    text = summary_table(evidence, 5).text()
+    assert max(map(len, text.splitlines())) <= 80
+    text = " ".join(text.split())
+    assert "chance 25.0" in text and "largest class 30.0" in text
+    assert "MPCA (1 missing)" in text
+    sets = sets_table(evidence, 5).markdown()
+    assert "| test samples |  | 100 | 100 |" in sets
+    assert "+8.0 ± 2.0" in gaps_table(evidence, 5).markdown()
+
+
+def test_a_wide_table_leaves_out_what_it_may_and_says_so():
+    header = ["method", "score", "x" * 40, "y" * 40]
+    table = Table("t", header, [["a", "1", "2", "3"]], optional=("y" * 40,))
+    text = table.text()
+    assert "Not shown: " + "y" * 40 in text and "x" * 40 in text
+    assert "3" in table.csv()
+
+
+@pytest.fixture
+def folder(tmp_path, make_samples, monkeypatch):
+    """A data folder with two sets, the second too small for ten per class."""
+    sizes = {"orl": 40, "umist": 90}
+    for name, n in sizes.items():
+        X, y = make_samples((4, 3), n=n, n_classes=3, seed=1)
+        np.savez(tmp_path / f"{name}.npz", X=X, y=y)
+    monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
+    load.cache_clear()
+    yield tmp_path
+    load.cache_clear()
+
+
+def test_the_preset_takes_what_is_there(folder, capsys, monkeypatch):
+    names = ["RidgeLDA", "raw", "raw, smooth"]
+    command = ["compare", "--preset", "real", "--repeats", "2", "--jobs", "1"]
+    command += ["--methods", *names, "--max-test", "20"]
+    rows = []
+    monkeypatch.setattr(compare, "run_all", lambda *a: rows.extend(run_all(*a)) or rows)
+    assert cli.main(command) == 0
+    printed = capsys.readouterr().out
+    assert "5 per class, 2 sets" in printed and "skipped: orl, 10 per class" in printed
+    assert max(map(len, printed.split("skipped:")[0].splitlines())) <= 80
+    ran = {(r["data"], r["train"]) for r in rows if "classifiers" in r}
+    assert ran == {("orl", 5), ("umist", 5), ("umist", 10)}
+    assert all(r["n_test"] <= 20 for r in rows if "classifiers" in r)
+    assert {r["method"] for r in rows if "classifiers" in r} == set(names)
+
+
+def test_the_preset_needs_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--preset", "real"])
+    assert "no data set is in" in capsys.readouterr().err
+    monkeypatch.delenv("TENSORCRP_DATA")
+    monkeypatch.setattr(presets, "BESIDE", tmp_path / "nowhere")
+    with pytest.raises(BadRequest, match="TENSORCRP_DATA"):
+        compare_methods(preset="real")
+
+
+def test_the_preset_runs_every_kind_of_method():
+    names = evidence_methods()
+    wanted = {"TensorCRP", "TensorCRPCV", "raw", "RidgeLDA, smooth", "linear SVM"}
+    wanted |= {"RBF SVM, scaled", "RBF SVM, scaled, smooth", "MPCA, smooth"}
+    assert wanted <= set(names)
+    assert any(name.startswith("TensorCRPCV, ") for name in names)
+
+
+# --- pages ------------------------------------------------------------------------
+
+
+def test_a_slim_row_says_the_same():
+    settings = {"right": [3, 9, 4], "cv_right": [1, 1, 5]}
+    found = row("a", 0, "m", 0, classifiers={"1-NN": settings})
+    assert Evidence(Rows([found]), 5).mean("m") == 4.0
+    assert Evidence(Rows([slim(found)]), 5).mean("m") == 4.0
+    middle = {"right": [3, 9, 4], "cv_right": [5, 5, 5]}
+    tied = row("a", 0, "m", 0, classifiers={"1-NN": middle}, ties="middle")
+    assert slim(tied)["classifiers"]["1-NN"]["right"] == [9]
+    assert slim({"skipped": "why"}) == {"skipped": "why"}
+
+
+def test_compact_rows_keep_times_where_asked():
+    rows = [row("a", i, "m", 50 + i) for i in range(2)]
+    again = expand(compact([slim(each) for each in rows], times=True))
+    assert again == rows
+
+
+def test_sections_are_functions_of_rows(evidence):
+    text = section(evidence.all)
+    assert "TensorCRPCV 70.0" in text and "raw with 68.8" in text
+    assert "Behind it by more than one standard error on b." in text
+    assert summary(evidence.all).count("\n| ") >= 3
+    page = with_section("# Title\n\nWords.\n", "x", "first")
+    assert page.startswith("# Title\n\nWords.\n") and "first" in page
+    again = with_section(page + "After.\n", "x", "second")
+    assert "first" not in again and again.endswith("After.\n")
+    with pytest.raises(ValueError, match="no line"):
+        with_section(page.replace("<!-- end", "<!-- no end"), "x", "third")
+
+
+def test_parts_stand_beside_the_whole():
+    rows = [
+        row("a", i, name, right)
+        for name, right in {"TensorCRPCV": 80, "TensorCRPCV, part": 70}.items()
+        for i in range(2)
+    ]
+    (whole, part) = ablation_table(Rows(rows)).body
+    assert whole[:2] == ["the whole", Score(80.0)]
+    assert part[0] == "part" and part[2].startswith("-10.0")
+
+
+def test_the_pages_are_what_the_rows_say():
+    script = runpy.run_path(str(ROOT / "docs" / "evidence.py"))
+    if script["ROWS"].exists():
+        for path in script["PAGES"]:
+            assert path.read_text() == script["page"](path, script["rows_there"]())
+
+
+# --- the leaderboard --------------------------------------------------------------
+
+
+def test_the_leaderboard_holds_what_the_rows_say(evidence):
+    held = board_data(evidence)
+    assert held["sets"] == ["a", "b"] and held["words"] == {"5": "5 per class"}
+    cells = held["cells"]["5"][HEADLINE]
+    assert cells["TensorCRPCV"]["a"][0] == 85.0 and "b" not in cells["MPCA"]
+    odd = Rows([row("</script>", i, "<b>", 50) for i in range(2)])
+    text = leaderboard(odd.all)
+    assert '</script>"' not in text and text.count("</script>") == 2
+    assert not re.search(r'(src|href)="(?!data:)', text)  # nothing beside the file
+
+
+def body_of(path, view):
+    """Rows of the table after the script has run, as lists of texts."""
+    command = [find_chromium(), "--headless", "--no-sandbox", "--disable-gpu"]
+    address = f"file://{path}#{view}"
+    done = subprocess.run(
+        [*command, "--virtual-time-budget=5000", "--dump-dom", address],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    body = re.search(r'<tbody id="body">(.*?)</tbody>', done.stdout, re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", body.group(1), re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>([^<]*)<", line) for line in rows], done.stdout
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
+def test_the_leaderboard_sorts_and_filters_in_chromium(evidence, tmp_path):
+    path = tmp_path / "board.html"
+    path.write_text(leaderboard(evidence.all))
+    lines, text = body_of(path, "sort=mean")
+    assert [line[0] for line in lines] == ["TensorCRPCV", "raw", "MPCA (1 of 2 sets)"]
+    assert lines[0][1:] == ["70.0", "1.50", "1.0", "85.0", "55.0"]
+    assert text.count('class="dot"') == 1 and text.count('class="other"') == 1
+    lines, _ = body_of(path, "sort=b&text=raw%20%7C%20crp")
+    assert [line[0] for line in lines] == ["raw", "TensorCRPCV"]
+    lines, _ = body_of(path, "sets=a&sort=rank&up=1")
+    assert [line[0] for line in lines] == ["TensorCRPCV", "raw", "MPCA"]
+    assert [line[2] for line in lines] == ["1.00", "2.00", "3.00"]
+
+
+# --- published protocols ----------------------------------------------------------
+
+
+@pytest.fixture
+def people(tmp_path, make_samples, monkeypatch):
+    """Small sets under the names of the real ones, with the arrays of protocols."""
+    X, y = make_samples((4, 6), n=96, n_classes=3, seed=6)
+    who = np.arange(96) % 4
+    places = np.stack([np.arange(96) // 2 * 3 % 145, np.arange(96) * 7 % 145], axis=1)
+    more = {"subject": who, "train": who < 2, "rowcol": places}
+    for name in ("yaleb", "basic_motions", "eeg_finger", "weizmann", "cmu_faces"):
+        np.savez(tmp_path / f"{name}.npz", X=X, y=y, **more)
+    np.savez(tmp_path / "indian_pines.npz", X=X, y=y, **more)
+    monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
+    load.cache_clear()
+    yield {"y": y, **more}
+    load.cache_clear()
+
+
+def test_given_splits_are_those_of_the_protocol(people):
+    who, places = people["subject"], people["rowcol"]
+    for name in ("basic_motions_uea", "eeg_finger_uea"):
+        ((train, test),) = load(name).splits
+        assert set(who[train]) == {0, 1} and set(who[test]) == {2, 3}
+    for name in ("weizmann_people", "cmu_faces_people"):
+        data = load(name)
+        for person, (train, test) in enumerate(data.splits):
+            assert set(who[test]) == {person} and person not in who[train]
+            assert len(train) + len(test) == len(who)
+        assert (data.groups == who).all()
+    for train, test in load("indian_pines_apart").splits:
+        gaps = np.abs(places[train][:, None] - places[test][None]).max(axis=2)
+        assert gaps.min() >= 5  # patches of five by five share no pixel
+        assert set(people["y"][train]) == set(people["y"][test]) == {0, 1, 2}
+
+
+def test_cai_images_have_unit_norm(people):
+    data = load("yaleb_cai")
+    np.testing.assert_allclose(np.linalg.norm(data.X.reshape(96, -1), axis=1), 1.0)
+    assert not data.splits and data.classifiers == ("1-NN", "centroid")
+
+
+def test_protocols_are_reproduced_beside_published_figures(
+    people, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(protocols, "QUICK", ("linear SVM",))
+    monkeypatch.setattr(protocols, "OURS", ("raw",))
+    command = ["reproduce", "uea", "people", "indian_pines", "--jobs", "1", "--only"]
+    command += ["eeg_finger_uea", "weizmann_people", "indian_pines_apart"]
+    assert cli.main([*command, "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "eeg_finger_uea, given splits" in printed and "59.5 to 65.0" in printed
+    assert "indian_pines_apart" in printed and "share no pixel" in printed
+    lines = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert {r["split"] for r in rows if r["data"] == "weizmann_people"} == {0, 1, 2, 3}
+
+
+def test_cai_runs_both_classifiers(people, monkeypatch):
+    monkeypatch.setattr(protocols, "QUICK", ("raw",))
+    monkeypatch.setattr(protocols, "CAI_SPLITS", 2)
+    run, *_ = plans.plan(["yaleb"], None, 0)
+    found = execute(run)
+    assert set(found["classifiers"]) == {"1-NN", "centroid"}
+    (table,) = protocols.protocol_tables("yaleb", Rows([found]))
+    assert "36.4 +- 1.6" in table.text()
+
+
+# --- data of the user -------------------------------------------------------------
+
+
+@pytest.fixture
+def own_file(tmp_path, make_samples):
+    """Arrays under other names, samples last, with people."""
+    X, y = make_samples((4, 3), n=120, n_classes=2, seed=4)
+    who = np.arange(120) % 6
+    path = tmp_path / "mine.npz"
+    np.savez(path, clips=np.moveaxis(X, 0, -1), kind=y, who=who)
+    return str(path)
+
+
+READ = {"data": "clips", "target": "kind", "samples": "last"}
+GIVEN = {"options": READ}
+
+
+def test_files_with_other_names_are_compared(own_file):
+    how = {"methods": ["raw"], "per_class": 4, "repeats": 2, **GIVEN}
+    rows = compare_methods(own_file, groups="who", **how)
+    assert rows[0]["shape"] == [4, 3] and "skipped" not in rows[0]
+    with reading(READ):
+        data = load(own_file, "who")
+    train, test = split(data, 4, 0, 0)
+    assert not set(data.groups[train]) & set(data.groups[test])
+    assert rows[0]["n_test"] == len(test)
+
+
+def test_the_command_reads_them_too(own_file, capsys):
+    command = ["compare", own_file, "--methods", "raw", "--per-class", "4"]
+    options = ["--data", "clips", "--target", "kind", "--samples", "last"]
+    run = [*command, *options, "--repeats", "2", "--jobs", "1"]
+    assert cli.main([*run, "--groups", "who"]) == 0
+    assert "4 per class to train" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main([*run, "--groups", "whom"])
+    assert "there are: who" in capsys.readouterr().err
+
+
+def test_rows_as_a_data_frame(own_file):
+    pytest.importorskip("pandas")
+    how = {"methods": ["raw", "RidgeLDA"], "per_class": 4, "repeats": 2, **GIVEN}
+    frame = compare_methods(own_file, as_frame=True, **how)
+    assert len(frame) == 2 * 2 * 2
+    assert frame.accuracy.between(0, 100).all()
+    rows = Rows(compare_methods(own_file, **how))
+    mean = frame[(frame.method == "RidgeLDA") & (frame.classifier == "SVM")].accuracy
+    assert mean.mean() == pytest.approx(
+        rows.score(own_file, 4, "RidgeLDA", "SVM", "honest").mean
+    )
+
+
+def test_test_samples_are_drawn_once_per_split(own_file):
+    with reading(READ):
+        data = load(own_file)
+    train, test = split(data, 4, 0, 0)
+    same, some = split(data, 4, 0, 0, 30)
+    assert (train == same).all() and len(some) == 30 and set(some) <= set(test)
+    assert (some == split(data, 4, 0, 0, 30)[1]).all()
+    assert compare.DEFAULT_DATA == ("digits", "moving_shapes")
