@@ -343,6 +343,38 @@ def test_the_scale_of_all_weights_does_not_count(model, scale):
     assert_close(got.transform(X), expected)
 
 
+WEIGHTED = [CRP, *(each.cls() for each in baselines.BASELINES if each.streams)]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=str)
+def test_weights_of_any_size_give_the_same_features(model):
+    """Nothing overflows or underflows; bitwise if the scale is a power of four."""
+    X, y = samples((4, 3), 30)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    expected = clone(model).fit(X, y, weight).transform(X)
+    for exponent in (-1000, -502, 502, 1022):
+        got = clone(model).fit(X, y, np.ldexp(weight, exponent)).transform(X)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_weights_too_far_apart_are_not_dropped():
+    X, y = samples((4, 3), 30)
+    with pytest.raises(ValueError, match=r"from 1.0e-300 to 1.0e\+300"):
+        clone(CRP).fit(X, y, np.where(y == 0, 1e-300, 1e300))
+    weight = np.where(y == 0, 0.0, 1e300)
+    assert list(clone(CRP).fit(X, y, weight).classes_) == [1, 2]
+
+
+def test_batches_share_the_unit_of_their_weights():
+    X, y = samples((4, 3), 30)
+    for call in (
+        lambda: clone(CRP).partial_fit(X, y, np.full(30, 1e300)),
+        lambda: clone(CRP).fit_batches([(X, y, np.full(30, 1e-300))]),
+    ):
+        with pytest.raises(ValueError, match="Divide all weights, of all batches"):
+            call()
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e4, 1e30])
 def test_equal_samples_do_not_vary_whatever_their_weights(seed, scale):
