@@ -204,7 +204,7 @@ def test_methods_that_need_the_samples_say_so(model):
 def test_cross_validation():
     X, y = samples((5, 4), 60)
     names = np.array(["a", "b", "c"])[y]
-    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=3, n_jobs=2)
+    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=3)
     expected = clone(search).fit(X, names)
     lazy = chunked(X, (5, 0, 6))
     search.fit(lazy, names)
@@ -242,7 +242,9 @@ def test_a_fitted_model_is_saved_as_always(tmp_path):
 # --- schedulers -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+@pytest.mark.parametrize(
+    "scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)]
+)
 def test_local_schedulers(scheduler):
     X, y = samples((4, 3, 5), 90)
     expected = clone(CRP).fit_transform(X, y)
@@ -263,10 +265,10 @@ def on_cluster(cluster):
         yield
 
 
-@orders
-@limits
-def test_cluster(on_cluster, shape, max_memory):
-    X, y = samples(shape, 90)
+# Orders and limits act in the tasks, which all schedulers run as they are.
+@pytest.mark.parametrize(("order", "max_memory"), [(2, 0), (4, None)])
+def test_cluster(on_cluster, order, max_memory):
+    X, y = samples(SHAPES[order], 90)
     lazy = chunked(X).persist()
     model = clone(CRP).set_params(max_memory=max_memory)
     got = model.fit_transform(lazy, chunked(y))

@@ -458,16 +458,6 @@ def test_listing_goes_deep_and_is_sorted(folder):
     assert names == ["jump", "walk"] and files[-1].endswith("z.mp4")
 
 
-def test_importing_the_package_loads_no_extra():
-    code = (
-        "import sys, tensorcrp, tensorcrp.datasets, tensorcrp.video, tensorcrp.signals;"
-        "print([m for m in ('av','h5py','zarr','matplotlib','tqdm','PIL','mne') "
-        "if m in sys.modules])"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert out.stdout.strip() == "[]", out.stderr
-
-
 # Other files ------------------------------------------------------------------------
 
 
