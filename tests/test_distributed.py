@@ -12,6 +12,7 @@ import dask.bag
 import numpy as np
 import pytest
 from clusters import two_workers
+from pairs import pairs
 from sklearn.base import clone
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
@@ -20,7 +21,6 @@ from tensorcrp.persistence import load, save
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
 CRP = TensorCRP(3, max_iter=4, tol=0)
 SHAPES = {2: (5, 4), 3: (4, 3, 5), 4: (3, 2, 3, 4)}
-orders = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 # More samples than entries (merged in a tree), and fewer (gathered).
 sizes = pytest.mark.parametrize("n", [90, 17])
 limits = pytest.mark.parametrize("max_memory", [None, 0], ids=["here", "in passes"])
@@ -57,9 +57,7 @@ def assert_close(got, expected, tol=ROUNDING):
 # --- the same results -------------------------------------------------------------
 
 
-@orders
-@sizes
-@limits
+@pairs(shape=list(SHAPES.values()), n=[90, 17], max_memory=[None, 0])
 def test_features_are_those_of_the_array(shape, n, max_memory):
     X, y = samples(shape, n)
     model = clone(CRP).set_params(max_memory=max_memory)
@@ -71,9 +69,7 @@ def test_features_are_those_of_the_array(shape, n, max_memory):
     assert model.lambda_ == pytest.approx(expected.lambda_, rel=ROUNDING)
 
 
-@sizes
-@limits
-@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS.keys())
+@pairs(n=[90, 17], max_memory=[None, 0], chunks=list(CHUNKS.values()))
 def test_any_chunks(n, max_memory, chunks):
     X, y = samples((5, 4), n)
     model = clone(CRP).set_params(max_memory=max_memory)
@@ -142,9 +138,7 @@ UNLIKE = {
 }
 
 
-@limits
-@sizes
-@pytest.mark.parametrize("change", UNLIKE.values(), ids=UNLIKE.keys())
+@pairs(change=list(UNLIKE.values()), n=[90, 17], max_memory=[None, 0])
 def test_chunks_that_are_not_what_dask_was_told(change, n, max_memory):
     """``map_blocks`` believes that the shape stays the same."""
     X, y = samples((5, 4), n)
@@ -402,9 +396,7 @@ def test_bad_arrays_to_transform(name):
     assert words in str(caught.value)
 
 
-@sizes
-@limits
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pairs(n=[90, 17], max_memory=[None, 0], value=[np.nan, -np.inf])
 def test_the_chunk_and_the_sample_with_nan_are_named(n, max_memory, value):
     X, y = samples((5, 4), n)
     X[14, 2, 3] = value

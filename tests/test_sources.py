@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 import zarr
+from pairs import pairs
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,8 +25,7 @@ from tensorcrp.storage import sources as _sources
 
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
 CRP = TensorCRP(3, max_iter=4, tol=0)
-SHAPES = {2: (5, 4), 3: (4, 3, 5), 4: (3, 2, 3, 4)}
-orders = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+SHAPES = [(5, 4), (4, 3, 5), (3, 2, 3, 4)]
 # More samples than entries, and fewer.
 sizes = pytest.mark.parametrize("n", [90, 17])
 limits = pytest.mark.parametrize("max_memory", [None, 0], ids=["copy", "no copy"])
@@ -53,7 +53,10 @@ def as_hdf5(folder, X):
     return h5py.File(folder / "X.h5", "w").create_dataset("X", data=X)
 
 
-@pytest.fixture(params=[as_memmap, as_zarr, as_hdf5])
+WAYS = [as_memmap, as_zarr, as_hdf5]
+
+
+@pytest.fixture(params=WAYS)
 def stored(request, tmp_path, monkeypatch):
     """A function that stores an array; loading the result as a whole is an error."""
 
@@ -93,9 +96,7 @@ def assert_close(got, expected, tol=ROUNDING):
 # --- the same results -------------------------------------------------------------
 
 
-@orders
-@sizes
-@limits
+@pairs(["stored"], stored=WAYS, shape=SHAPES, n=[90, 17], max_memory=[None, 0])
 def test_features_are_those_of_the_array(stored, shape, n, max_memory):
     X, y = samples(shape, n)
     model = clone(CRP).set_params(max_memory=max_memory).fit(stored(X), y)
@@ -105,8 +106,12 @@ def test_features_are_those_of_the_array(stored, shape, n, max_memory):
     assert model.n_features_in_ == expected.n_features_in_
 
 
-@limits
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8, ">f8", np.float16])
+@pairs(
+    ["stored"],
+    stored=WAYS,
+    dtype=[np.float32, np.uint8, ">f8", np.float16],
+    max_memory=[None, 0],
+)
 def test_any_type_of_numbers(stored, dtype, max_memory):
     X, y = samples((5, 4), 50)
     X = np.abs(20 * X).astype(dtype)
@@ -128,13 +133,17 @@ def test_flattened_samples_and_weights(stored, max_memory):
     assert_close(model.transform(stored(X.reshape(60, -1))), expected.transform(X))
 
 
+STREAMING = [
+    TensorCRP(3, rank="full"),
+    *(each.cls() for each in baselines.BASELINES if each.streams),
+]
+
+
+# What is stored how is read by one class, which no method knows.
 @pytest.mark.parametrize(
-    "model",
-    [
-        TensorCRP(3, rank="full"),
-        *(each.cls() for each in baselines.BASELINES if each.streams),
-    ],
-    ids=lambda model: type(model).__name__,
+    ("stored", "model"),
+    [(WAYS[i % 3], model) for i, model in enumerate(STREAMING)],
+    indirect=["stored"],
 )
 @sizes
 def test_every_method_that_streams(stored, model, n, no_memory):
@@ -156,7 +165,8 @@ def test_cross_validation(stored, max_memory):
     full = "full" if max_memory is None else 2
     search = TensorCRPCV(ranks=(1, full), regs=(0.1, 1.0), cv=3)
     expected = clone(search).fit(X, names)
-    search.set_params(max_memory=max_memory, n_jobs=2).fit(stored(X), names)
+    n_jobs = 2 if max_memory is None else None
+    search.set_params(max_memory=max_memory, n_jobs=n_jobs).fit(stored(X), names)
     assert search.best_params_ == expected.best_params_
     assert list(search.predict(stored(X))) == list(expected.predict(X))
     assert search.score(stored(X), names) == expected.score(X, names)

@@ -12,6 +12,7 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
+from pairs import pairs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -66,9 +67,7 @@ def all_at_once(y, rng):
     return [np.arange(len(y))]
 
 
-ways = pytest.mark.parametrize(
-    "batches", [one_by_one, uneven, sorted_by_class, backwards, all_at_once]
-)
+WAYS = [one_by_one, uneven, sorted_by_class, backwards, all_at_once]
 
 
 def stream(model, X, y, batches, weight=None):
@@ -105,18 +104,14 @@ def assert_untouched(model, twin, X):
 # --- batches ----------------------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_any_batches_equal_one_fit(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
     assert_equivalent(stream(CRP, X, y, parts), clone(CRP).fit(X, y), X)
 
 
-@sizes
-@models
-@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+@pairs(n=[30, 7], model=list(MODELS.values()), batches=[uneven, sorted_by_class])
 def test_any_settings_equal_one_fit(n, model, batches):
     X, y = samples((4, 3), n)
     parts = batches(y, np.random.default_rng(1))
@@ -132,9 +127,7 @@ def test_every_batch_equals_a_fit_of_all_samples_so_far(shape):
         assert_equivalent(model, clone(CRP).fit(X[:end], y[:end]), X)
 
 
-@orders
-@sizes
-@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+@pairs(shape=SHAPES, n=[30, 7], batches=[uneven, sorted_by_class])
 def test_weighted_batches(shape, n, batches):
     X, y = samples(shape, n)
     weight = np.random.default_rng(2).uniform(0.5, 3, n)
@@ -433,9 +426,7 @@ def test_clone_forgets_the_batches():
 # --- merged statistics ------------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_fit_scatter_of_merged_statistics(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
@@ -473,9 +464,7 @@ def test_fit_scatter_of_another_shape_replaces_everything():
 # --- a stream as a whole ----------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_fit_batches_equals_one_fit(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
@@ -600,9 +589,11 @@ def within(X, y, weight=None):
     return total
 
 
-@pytest.mark.parametrize("max_rows", [2, 5, 10, 24, 40])
-@pytest.mark.parametrize("decay", [0.0, 1.0, 3.0])
-@pytest.mark.parametrize("batches", [one_by_one, uneven, all_at_once])
+@pairs(
+    max_rows=[2, 5, 10, 24, 40],
+    decay=[0.0, 1.0, 3.0],
+    batches=[one_by_one, uneven, all_at_once],
+)
 def test_error_of_fewer_rows_is_within_its_bound(max_rows, decay, batches):
     """``0 <= S_w - root^T root <= error`` in every direction; the trace is exact."""
     X, y = samples((4, 6), 80)

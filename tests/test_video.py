@@ -14,6 +14,7 @@ import av
 import numpy as np
 import pytest
 from disks import small_disk, small_files
+from pairs import pairs
 from scipy.ndimage import gaussian_filter
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -262,10 +263,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name, write, words", BAD.values(), ids=BAD)
-@pytest.mark.parametrize("sampling", ["uniform", "windows"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_bad_files_are_named_or_skipped(name, write, words, sampling, n_jobs, folder):
+@pairs(kind=list(BAD), sampling=["uniform", "windows"], n_jobs=[1, 2])
+def test_bad_files_are_named_or_skipped(kind, sampling, n_jobs, folder):
+    name, write, words = BAD[kind]
     bad = folder / "jump" / name
     how = {"frames": 8, "size": (9, 9), "sampling": sampling, "n_jobs": n_jobs}
     good = read_clips(folder, **how)
