@@ -458,6 +458,17 @@ def test_listing_goes_deep_and_is_sorted(folder):
     assert names == ["jump", "walk"] and files[-1].endswith("z.mp4")
 
 
+def test_a_class_that_is_a_link_to_elsewhere_is_not_listed(
+    folder, tmp_path_factory, monkeypatch
+):
+    (folder / "zoo").symlink_to(tmp_path_factory.mktemp("outside"))
+    names, listed = os.listdir, []
+    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or names(path))
+    with pytest.raises(ValueError, match=r"zoo is a link that leads out of"):
+        labelled_files(folder)
+    assert folder in listed and folder / "zoo" not in listed
+
+
 # Other files ------------------------------------------------------------------------
 
 
