@@ -552,12 +552,15 @@ def test_blas_threads_are_restored_after_an_error():
         assert threads() == before
 
 
+SECONDS = 120  # only a fit that hangs takes that long
+
+
 def rendezvous(arrived, go_on):
     """A start that tells that its fit is under way and then waits for a sign."""
 
     def start(shape, rank, random_state):
         arrived.set()
-        go_on.wait(timeout=5)
+        assert go_on.wait(timeout=SECONDS)
         return [np.ones((size, rank)) for size in shape]
 
     return start
@@ -576,11 +579,11 @@ def test_blas_threads_are_restored_after_fits_that_overlap():
     before = threads()
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(first.fit, X, y)
-        first_inside.wait(timeout=5)
+        assert first_inside.wait(timeout=SECONDS)
         two = pool.submit(second.fit, X, y)
-        one.result(timeout=20)
+        one.result(timeout=SECONDS)
         first_done.set()
-        two.result(timeout=20)
+        two.result(timeout=SECONDS)
     assert threads() == before
 
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from tensorcrp import TensorCRP
 
-SECONDS = 60  # far more than needed: only a hanging child reaches it
+SECONDS = 300  # far more than needed: only a hanging child reaches it
 
 PREPARE = """
 import signal

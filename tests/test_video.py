@@ -751,27 +751,16 @@ def test_ten_bits_have_the_range_of_eight(tmp_path):
 # Memory -----------------------------------------------------------------------------
 
 MEASURE = """
-import resource, sys, threading, time
+import re, sys
+from pathlib import Path
 from tensorcrp.video import read_clips
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
-
 def peak(folder):
-    most, done = [0], threading.Event()
-
-    def watch():
-        while not done.is_set():
-            most[0] = max(most[0], resident())
-            time.sleep(0.002)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
     clips = read_clips(folder, 16, (32, 32), color="rgb", progress=False)
-    done.set()
-    thread.join()
-    return len(clips.data), clips.data.nbytes, most[0]
+    status = Path("/proc/self/status").read_text()
+    most = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1])
+    return len(clips.data), clips.data.nbytes, most
 
 few, many = (peak(folder) for folder in sys.argv[1:])
 print(*(b - a for a, b in zip(few, many)))
