@@ -6,6 +6,7 @@ a cluster of two worker processes run the same graphs.
 
 import os
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.bag
@@ -259,7 +260,27 @@ def on_cluster(cluster):
         yield
 
 
+def pickling(graph, keys, **kwargs):
+    """A scheduler that sends all tasks as bytes, like one with processes."""
+    return dask.get(cloudpickle.loads(cloudpickle.dumps(graph)), keys, **kwargs)
+
+
+@limits
+def test_tasks_can_be_sent_to_other_processes(max_memory):
+    """Without the processes, which take seconds to start (`pytest -m slow`)."""
+    X, y = samples((4, 3, 5), 90)
+    model = clone(CRP).set_params(max_memory=max_memory)
+    with dask.config.set(scheduler=pickling):
+        got = model.fit_transform(chunked(X), chunked(y)).compute()
+        batches = [dask.delayed((X[i : i + 9], y[i : i + 9])) for i in range(0, 90, 9)]
+        merged = clone(CRP).fit_batches(batches).transform(X)
+    expected = clone(CRP).fit_transform(X, y)
+    assert_close(got, expected)
+    assert_close(merged, expected)
+
+
 # Orders and limits act in the tasks, which all schedulers run as they are.
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "max_memory"), [(2, 0), (4, None)])
 def test_cluster(on_cluster, order, max_memory):
     X, y = samples(SHAPES[order], 90)
@@ -269,6 +290,7 @@ def test_cluster(on_cluster, order, max_memory):
     assert_close(got, clone(CRP).fit_transform(X, y))
 
 
+@pytest.mark.slow
 def test_batches_on_a_cluster(on_cluster):
     X, y = samples((5, 4), 90)
     batches = [dask.delayed((X[i : i + 9], y[i : i + 9])) for i in range(0, 90, 9)]
