@@ -4,11 +4,16 @@
 ``pytest tests/test_properties.py --hypothesis-profile=long`` searches for new ones.
 """
 
+from contextlib import redirect_stdout
+from io import StringIO
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from site_links import SITE
 
+from tensorcrp import cli
 from tensorcrp.solver import Rows
 
 # The built site is looked at where there is one (CONTRIBUTING.md has the command).
@@ -39,6 +44,27 @@ def make_samples():
         return X[order].astype(dtype), y[order]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory):
+    """One run of ``tensorcrp compare --out``: four methods, two training sizes.
+
+    Its `command`, its folder `out`, the names of the `methods` and what it `printed`.
+    """
+    root = tmp_path_factory.mktemp("compare")
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((3, 4, 3))[y] + rng.standard_normal((60, 4, 3))
+    np.savez(root / "own.npz", X=X, y=y)
+    methods, out = ("TensorCRP", "RidgeLDA", "MPCA", "raw"), root / "results"
+    command = ["compare", str(root / "own.npz"), "--repeats", "2", "--jobs", "1"]
+    command += ["--per-class", "3", "5", "--methods", *methods, "--out", str(out)]
+    with redirect_stdout(StringIO()) as printed:
+        assert cli.main(command) == 0
+    return SimpleNamespace(
+        command=command, out=out, methods=methods, printed=printed.getvalue()
+    )
 
 
 @pytest.fixture

@@ -6,11 +6,14 @@ package loads nothing optional and takes no time of its own to speak of.
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tensorcrp
 
@@ -66,7 +69,8 @@ RANK = {
 }
 OPTIONAL = (
     *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
-    *("onnx", "onnxruntime", "skops", "kalelinear", "mne"),
+    *("onnx", "onnxruntime", "skops", "kalelinear"),
+    *("h5py", "zarr", "PIL", "mne"),
 )
 DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
@@ -85,21 +89,34 @@ def dotted(path):
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
+KNOWN = {dotted(each) for each in MODULES}
+
+
 def room(name):
     """The entry of RANK that a dotted name inside the package belongs to."""
     first, *rest = name.split(".")
     return ".".join([first, *rest[:1]]) if first in LARGEST_PACKAGES else first
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported_names(path):
     """Dotted names of everything that a file imports, inside functions too.
 
     But for the names that the package itself loads later and shows to type checkers.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return list(_imported_names(path, parsed(path)))
+
+
+def _imported_names(path, tree):
+    body = tree.body
     if path == PACKAGE / "__init__.py":
-        tree.body = [node for node in tree.body if not isinstance(node, ast.If)]
-    for node in ast.walk(tree):
+        body = [node for node in body if not isinstance(node, ast.If)]
+    for node in (inner for outer in body for inner in ast.walk(outer)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -109,11 +126,10 @@ def imported_names(path):
 
 def own_rooms(path):
     """Rooms of this package that a file imports from."""
-    known = {dotted(each) for each in MODULES}
     for name in imported_names(path):
         first, _, rest = name.partition(".")
         if first == "tensorcrp":
-            inside = rest in known or rest.rpartition(".")[0] in known
+            inside = rest in KNOWN or rest.rpartition(".")[0] in KNOWN
             yield room(rest) if inside else "__init__"
 
 
@@ -202,14 +218,37 @@ def test_the_top_of_the_package_is_small():
 # --- importing the package --------------------------------------------------------
 
 
-def optional_loaded_by(names):
-    code = f"import {names}, sys; print(*sys.modules)"
-    return set(python(code).split()) & set(OPTIONAL)
+IMPORT = f"""
+import {DEPENDENCIES}
+import json, numpy, sklearn, sys, tensorly, warnings
+
+def state():
+    return (numpy.geterr(), sklearn.get_config(), tensorly.get_backend(),
+            tensorly.tenalg.get_backend(), list(warnings.filters))
+
+before, modules = state(), set(sys.modules)
+import tensorcrp
+from tensorcrp import TensorCRP, TensorCRPCV, ClassScatter
+import tensorcrp.datasets, tensorcrp.video, tensorcrp.signals, tensorcrp.plotting
+loaded = sorted(set(sys.modules) - modules)
+found = {{"loaded": loaded, "same state": before == state()}}
+found["ridge"], found["names"] = repr(tensorcrp.baselines.RidgeLDA()), dir(tensorcrp)
+print(json.dumps(found))
+"""
 
 
-def test_import_loads_nothing_optional():
-    """scikit-learn itself imports pandas where it is installed; we add nothing."""
-    assert optional_loaded_by("tensorcrp") <= optional_loaded_by(DEPENDENCIES)
+@pytest.fixture(scope="module")
+def imported():
+    """What an import does in an interpreter that has the dependencies loaded.
+
+    (scikit-learn itself imports pandas where it is installed.)
+    """
+    return json.loads(python(IMPORT))
+
+
+def test_import_loads_nothing_optional(imported):
+    assert "tensorcrp.crp" in imported["loaded"]
+    assert not {name.split(".")[0] for name in imported["loaded"]} & set(OPTIONAL)
 
 
 HIDE = f"""
@@ -227,17 +266,8 @@ def test_import_works_without_anything_optional():
     assert python(code).strip() == "TensorCRP()"
 
 
-def test_import_changes_no_global_state():
-    code = """
-import numpy, sklearn, tensorly, warnings
-def state():
-    return (numpy.geterr(), sklearn.get_config(), tensorly.get_backend(),
-            tensorly.tenalg.get_backend(), list(warnings.filters))
-before = state()
-import tensorcrp
-print(before == state())
-"""
-    assert python(code).strip() == "True"
+def test_import_changes_no_global_state(imported):
+    assert imported["same state"]
 
 
 # --- sizes, names, folders --------------------------------------------------------
@@ -251,7 +281,7 @@ def test_no_module_is_too_long():
 
 def body_lengths(path):
     """Lines of every function without its docstring."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef):
             documented = ast.get_docstring(node) is not None
             body = node.body[1:] if documented else node.body
@@ -268,7 +298,7 @@ def test_print_function_lengths():
 
 def test_every_module_says_what_it_is():
     for path in MODULES:
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+        assert ast.get_docstring(parsed(path)), path
 
 
 def test_public_names_are_strings_that_resolve():
@@ -280,13 +310,10 @@ def test_public_names_are_strings_that_resolve():
             assert hasattr(module, public)
 
 
-def test_submodules_are_attributes_after_import():
-    code = "import tensorcrp; print(tensorcrp.baselines.RidgeLDA(), *dir(tensorcrp))"
-    ridge, *names = python(code).split()
-    assert ridge == "RidgeLDA()"
-    assert {*tensorcrp.__all__, "baselines", "solver", "video", "plotting"} <= set(
-        names
-    )
+def test_submodules_are_attributes_after_import(imported):
+    assert imported["ridge"] == "RidgeLDA()"
+    expected = {*tensorcrp.__all__, "baselines", "solver", "video", "plotting"}
+    assert expected <= set(imported["names"])
 
 
 def test_star_import():

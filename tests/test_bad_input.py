@@ -130,6 +130,7 @@ MISSING = {
     "pandas.NA": np.array(["a", "b", pd.NA], object),
     "NaT": np.array(["2020-01-01", "2021-01-01", "NaT"], "M8[D]"),
 }
+ABSOLUTE = {"reg_scale": "absolute"}
 UNIT = ("sample_weight", "between 1e-100 and 1e+100", "Divide all weights")
 SAMPLES = [
     Case("NaN", ("NaN", "sample 5", "(2, 1)", "fill"), X=with_entry(np.nan)),
@@ -251,8 +252,8 @@ SAMPLES = [
     Case("negative weight", ("Negative", "sample_weight"), weight=1.0 - Y),
     Case("all weights zero", ("weights", "non-zero"), weight=np.zeros(N)),
     Case("NaN weight", ("sample_weight", "NaN"), weight=np.full(N, np.nan)),
-    Case("huge weights", ("1.0e+300", *UNIT), weight=np.full(N, 1e300)),
-    Case("tiny weights", ("1.0e-300", *UNIT), weight=np.full(N, 1e-300)),
+    Case("huge weights", ("1.0e+300", *UNIT), ABSOLUTE, weight=np.full(N, 1e300)),
+    Case("tiny weights", ("1.0e-300", *UNIT), ABSOLUTE, weight=np.full(N, 1e-300)),
     Case("too few weights", ("sample_weight", "(3,)", "(20,)"), weight=np.ones(3)),
 ]
 CASES = PARAMETERS + SAMPLES

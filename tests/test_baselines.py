@@ -450,7 +450,7 @@ def test_svc_objective_never_rises_and_is_what_it_says(
 def test_no_factor_of_svc_can_be_improved(shape, sizes, samples):
     """Each block is a convex problem: a general minimiser finds nothing better."""
     X, y = samples(shape, n=40, n_classes=2)
-    model = BilinearSVC(2, C=0.1, max_iter=200, tol=0).fit(X, y)
+    model = BilinearSVC(2, C=0.1, max_iter=60, tol=0).fit(X, y)
     targets, end = np.where(y == 1, 1, -1), model.objective_[0]
     letters = "abc"[: len(shape)]
     terms = ",".join(letter + "k" for letter in letters)

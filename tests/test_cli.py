@@ -50,13 +50,10 @@ def test_compare_prints_every_method(data_file, capsys):
         assert re.search(rf"^{name} +\d+\.\d \+- \d+\.\d", out, re.MULTILINE), name
 
 
-def test_compare_writes_rows_tables_figures_and_a_report(
-    data_file, tmp_path, capsys, few
-):
-    out = tmp_path / "results"
-    assert cli.main(small(data_file, "5", "--out", str(out))) == 0
+def test_compare_writes_rows_tables_figures_and_a_report(compared):
+    out = compared.out
     rows, damaged = parse_rows((out / "rows.jsonl").read_text())
-    assert len(rows) == 2 * 2 * len(few) and not damaged
+    assert len(rows) == 2 * 2 * len(compared.methods) and not damaged
     for name in ("tables.md", "tables.tex"):
         assert "RidgeLDA" in (out / name).read_text()
     assert len(list((out / "tables").glob("*.csv"))) == 2
@@ -69,8 +66,7 @@ def test_compare_writes_rows_tables_figures_and_a_report(
     assert report.count("<svg") == 4
     assert not re.search(r'(src|href)="(?!data:)', report)  # nothing beside the file
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    capsys.readouterr()
-    assert cli.main(small(data_file, "5", "--out", str(out))) == 0
+    assert cli.main(compared.command) == 0
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -123,7 +119,7 @@ ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
-def test_odd_paths_get_tables_figures_and_a_report(data_file, tmp_path, few, capsys):
+def test_odd_paths_get_tables_figures_and_a_report(data_file, tmp_path, capsys):
     paths = [str(tmp_path / name) for name in ODD]
     try:
         for path in paths:
@@ -132,6 +128,7 @@ def test_odd_paths_get_tables_figures_and_a_report(data_file, tmp_path, few, cap
         pytest.skip("the file system has no such names")
     out = tmp_path / "results"
     command = ["compare", *paths, "--repeats", "2", "--jobs", "1", "--per-class", "3"]
+    command += ["--methods", "raw"]
     assert cli.main([*command, "--out", str(out)]) == 0
     assert len(list((out / "figures").glob("*.png"))) == 2 * len(paths)
     assert (out / "report.html").read_text().count("<svg") == 2 * len(paths)
@@ -368,14 +365,11 @@ def test_reproduce_goes_on_where_it_was(own_sets, tmp_path, monkeypatch, capsys)
     assert not {row["key"] for row in first} & set(seen)
 
 
-def test_tables_are_functions_of_rows(data_file, capsys, tmp_path, few):
-    out = tmp_path / "results"
-    cli.main(small(data_file, "--out", str(out)))
-    printed = capsys.readouterr().out
-    rows = Rows(parse_rows((out / "rows.jsonl").read_text())[0])
+def test_tables_are_functions_of_rows(compared):
+    rows = Rows(parse_rows((compared.out / "rows.jsonl").read_text())[0])
     for table in compare.tables_of(rows):
-        assert table.text() in printed
-        assert table.markdown() in (out / "tables.md").read_text()
+        assert table.text() in compared.printed
+        assert table.markdown() in (compared.out / "tables.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])

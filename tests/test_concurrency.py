@@ -210,6 +210,7 @@ for _ in range(12):
 """
 
 
+@pytest.mark.slow
 def test_processes_saving_to_one_path(tmp_path):
     path = tmp_path / "model"
     processes = [

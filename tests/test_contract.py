@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import threadpoolctl
+from pairs import pairs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -307,12 +308,11 @@ def test_output_type_follows_the_argument_of_transform():
     assert crp().fit(X, y).transform(X.astype(np.float32)).dtype == np.float32
 
 
-@orders
 @pytest.mark.parametrize(
     "dtype", [np.int64, np.uint8, np.int8, bool, np.float16, object]
 )
-def test_other_numbers_equal_floats(shape, dtype):
-    X, y = samples(shape)
+def test_other_numbers_equal_floats(dtype):
+    X, y = samples((3, 2, 4))
     numbers = np.clip(np.round(2 * X + 6), 0, 12).astype(dtype)
     if dtype is bool:
         numbers = X > 0
@@ -344,9 +344,7 @@ def test_memory_layout_does_not_matter(layout):
     )
 
 
-@sizes
-@pytest.mark.parametrize("rank", [2, "full"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+@pairs(n=[60, 9], rank=[2, "full"], dtype=[np.float64, np.float32, np.uint8])
 def test_read_only_memory_map(n, rank, dtype, tmp_path):
     X, y = samples((4, 3), n)
     X = np.round(10 * X + 100).clip(0, 255).astype(dtype)
@@ -361,10 +359,7 @@ def test_read_only_memory_map(n, rank, dtype, tmp_path):
     assert path.read_bytes() == content
 
 
-@orders
-@sizes
-@pytest.mark.parametrize("rank", [2, "full"])
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pairs(shape=SHAPES, n=[60, 9], rank=[2, "full"], method=["fit", "partial_fit"])
 def test_arguments_are_unchanged(shape, n, rank, method):
     X, y = samples(shape, n)
     weight = np.random.default_rng(2).uniform(0.5, 2, n)
@@ -388,9 +383,7 @@ def test_labels_of_any_kind(dtype):
     np.testing.assert_array_equal(model.components_, crp().fit(X, y).components_)
 
 
-@orders
-@sizes
-@pytest.mark.parametrize("between", ["classes", "samples"])
+@pairs(shape=SHAPES, n=[60, 9], between=["classes", "samples"])
 def test_weight_is_repetition(shape, n, between):
     X, y = samples(shape, n)
     weight = np.random.default_rng(3).integers(0, 4, n)
@@ -423,10 +416,9 @@ def test_every_class_with_one_sample_works_with_an_absolute_ridge():
 # --- determinism ------------------------------------------------------------------
 
 
-@orders
 @pytest.mark.parametrize("init", ["lda", "identity", "random"])
-def test_same_random_state_same_model(shape, init):
-    X, y = samples(shape)
+def test_same_random_state_same_model(init):
+    X, y = samples((3, 2, 4))
     model = crp(init=init, n_init=3, random_state=7)
     assert_same_model(clone(model).fit(X, y), clone(model).fit(X, y))
 
@@ -560,12 +552,15 @@ def test_blas_threads_are_restored_after_an_error():
         assert threads() == before
 
 
+SECONDS = 120  # only a fit that hangs takes that long
+
+
 def rendezvous(arrived, go_on):
     """A start that tells that its fit is under way and then waits for a sign."""
 
     def start(shape, rank, random_state):
         arrived.set()
-        go_on.wait(timeout=5)
+        assert go_on.wait(timeout=SECONDS)
         return [np.ones((size, rank)) for size in shape]
 
     return start
@@ -584,11 +579,11 @@ def test_blas_threads_are_restored_after_fits_that_overlap():
     before = threads()
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(first.fit, X, y)
-        first_inside.wait(timeout=5)
+        assert first_inside.wait(timeout=SECONDS)
         two = pool.submit(second.fit, X, y)
-        one.result(timeout=20)
+        one.result(timeout=SECONDS)
         first_done.set()
-        two.result(timeout=20)
+        two.result(timeout=SECONDS)
     assert threads() == before
 
 

@@ -6,12 +6,14 @@ a cluster of two worker processes run the same graphs.
 
 import os
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.bag
 import numpy as np
 import pytest
 from clusters import two_workers
+from pairs import pairs
 from sklearn.base import clone
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
@@ -20,7 +22,6 @@ from tensorcrp.persistence import load, save
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
 CRP = TensorCRP(3, max_iter=4, tol=0)
 SHAPES = {2: (5, 4), 3: (4, 3, 5), 4: (3, 2, 3, 4)}
-orders = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 # More samples than entries (merged in a tree), and fewer (gathered).
 sizes = pytest.mark.parametrize("n", [90, 17])
 limits = pytest.mark.parametrize("max_memory", [None, 0], ids=["here", "in passes"])
@@ -57,9 +58,7 @@ def assert_close(got, expected, tol=ROUNDING):
 # --- the same results -------------------------------------------------------------
 
 
-@orders
-@sizes
-@limits
+@pairs(shape=list(SHAPES.values()), n=[90, 17], max_memory=[None, 0])
 def test_features_are_those_of_the_array(shape, n, max_memory):
     X, y = samples(shape, n)
     model = clone(CRP).set_params(max_memory=max_memory)
@@ -71,9 +70,7 @@ def test_features_are_those_of_the_array(shape, n, max_memory):
     assert model.lambda_ == pytest.approx(expected.lambda_, rel=ROUNDING)
 
 
-@sizes
-@limits
-@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS.keys())
+@pairs(n=[90, 17], max_memory=[None, 0], chunks=list(CHUNKS.values()))
 def test_any_chunks(n, max_memory, chunks):
     X, y = samples((5, 4), n)
     model = clone(CRP).set_params(max_memory=max_memory)
@@ -142,9 +139,7 @@ UNLIKE = {
 }
 
 
-@limits
-@sizes
-@pytest.mark.parametrize("change", UNLIKE.values(), ids=UNLIKE.keys())
+@pairs(change=list(UNLIKE.values()), n=[90, 17], max_memory=[None, 0])
 def test_chunks_that_are_not_what_dask_was_told(change, n, max_memory):
     """``map_blocks`` believes that the shape stays the same."""
     X, y = samples((5, 4), n)
@@ -204,7 +199,7 @@ def test_methods_that_need_the_samples_say_so(model):
 def test_cross_validation():
     X, y = samples((5, 4), 60)
     names = np.array(["a", "b", "c"])[y]
-    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=3, n_jobs=2)
+    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=3)
     expected = clone(search).fit(X, names)
     lazy = chunked(X, (5, 0, 6))
     search.fit(lazy, names)
@@ -242,7 +237,9 @@ def test_a_fitted_model_is_saved_as_always(tmp_path):
 # --- schedulers -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+@pytest.mark.parametrize(
+    "scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)]
+)
 def test_local_schedulers(scheduler):
     X, y = samples((4, 3, 5), 90)
     expected = clone(CRP).fit_transform(X, y)
@@ -263,16 +260,37 @@ def on_cluster(cluster):
         yield
 
 
-@orders
+def pickling(graph, keys, **kwargs):
+    """A scheduler that sends all tasks as bytes, like one with processes."""
+    return dask.get(cloudpickle.loads(cloudpickle.dumps(graph)), keys, **kwargs)
+
+
 @limits
-def test_cluster(on_cluster, shape, max_memory):
-    X, y = samples(shape, 90)
+def test_tasks_can_be_sent_to_other_processes(max_memory):
+    """Without the processes, which take seconds to start (`pytest -m slow`)."""
+    X, y = samples((4, 3, 5), 90)
+    model = clone(CRP).set_params(max_memory=max_memory)
+    with dask.config.set(scheduler=pickling):
+        got = model.fit_transform(chunked(X), chunked(y)).compute()
+        batches = [dask.delayed((X[i : i + 9], y[i : i + 9])) for i in range(0, 90, 9)]
+        merged = clone(CRP).fit_batches(batches).transform(X)
+    expected = clone(CRP).fit_transform(X, y)
+    assert_close(got, expected)
+    assert_close(merged, expected)
+
+
+# Orders and limits act in the tasks, which all schedulers run as they are.
+@pytest.mark.slow
+@pytest.mark.parametrize(("order", "max_memory"), [(2, 0), (4, None)])
+def test_cluster(on_cluster, order, max_memory):
+    X, y = samples(SHAPES[order], 90)
     lazy = chunked(X).persist()
     model = clone(CRP).set_params(max_memory=max_memory)
     got = model.fit_transform(lazy, chunked(y))
     assert_close(got, clone(CRP).fit_transform(X, y))
 
 
+@pytest.mark.slow
 def test_batches_on_a_cluster(on_cluster):
     X, y = samples((5, 4), 90)
     batches = [dask.delayed((X[i : i + 9], y[i : i + 9])) for i in range(0, 90, 9)]
@@ -400,9 +418,7 @@ def test_bad_arrays_to_transform(name):
     assert words in str(caught.value)
 
 
-@sizes
-@limits
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pairs(n=[90, 17], max_memory=[None, 0], value=[np.nan, -np.inf])
 def test_the_chunk_and_the_sample_with_nan_are_named(n, max_memory, value):
     X, y = samples((5, 4), n)
     X[14, 2, 3] = value

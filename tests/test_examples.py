@@ -1,25 +1,14 @@
-"""Every example runs as a script, on made or shipped data, without a warning."""
+"""Every example runs as a script, on synthetic or shipped data, without a warning.
+
+`.ci/run` leaves that to the build of the site, which runs all of them for the gallery.
+"""
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.slow
-
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-# What an example has to print, as parts of its idea.
-PRINTS = {
-    "plot_video": "ahead of the better of pixels and RidgeLDA by",
-    "plot_matrix_case": "worst step of the objective",
-    "plot_tensorly_factors": "same as components_: True",
-    "plot_choosing_parameters": "TensorCRPCV took",
-    "plot_multichannel": "patterns [1. 1.]",
-    "plot_mne_epochs": "same as all at once: True",
-    "plot_dask": "below 1e-6: True",
-}
+from site_gallery import EXAMPLES, wrong_output
 
 
 def run(path, tmp_path):
@@ -39,14 +28,12 @@ def run(path, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):
     done = run(path, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert PRINTS.get(path.stem, "") in done.stdout
-    if path.stem == "plot_video":
-        margin = float(done.stdout.split("RidgeLDA by ")[1].split()[0])
-        assert margin > 30
+    assert wrong_output(path.stem, done.stdout) is None
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

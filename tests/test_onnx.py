@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from pairs import pairs
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
@@ -55,9 +56,7 @@ def rounding(model, X):
     return 32 * np.finfo(np.float32).eps * terms.max()
 
 
-@every
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"order{len(shape)}")
-@pytest.mark.parametrize("flat", [False, True], ids=["tensors", "flattened"])
+@pairs(model=TRANSFORMERS, shape=SHAPES, flat=[False, True])
 def test_equal_to_transform(model, shape, flat, tmp_path):
     X, y = samples(shape, offset=3.0)
     if flat:

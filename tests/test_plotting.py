@@ -4,7 +4,6 @@ Every figure is drawn without a screen (Agg) and closed; the colours are checked
 colour-blind reader and a gray printer would see them.
 """
 
-import subprocess
 import sys
 from itertools import pairwise
 
@@ -517,13 +516,6 @@ def test_a_figure_is_closed_if_drawing_fails(fit):
     with pytest.raises(AttributeError):
         ConvergenceDisplay.from_estimator(crp, line_kw={"no_such_property": 1})
     assert plt.get_fignums() == []
-
-
-def test_matplotlib_is_loaded_when_something_is_drawn():
-    code = "import sys, tensorcrp.plotting; print('matplotlib' in sys.modules)"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_missing_matplotlib_is_said(fit, monkeypatch):

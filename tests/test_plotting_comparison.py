@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tensorcrp import cli
 from tensorcrp.experiments import figures
 from tensorcrp.experiments.summaries import Rows
 from tensorcrp.plotting import ComparisonDisplay
@@ -100,18 +99,10 @@ def test_some_methods_in_given_axes():
 # --- rows of tensorcrp compare ----------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture
+def folder(compared):
     """What `tensorcrp compare --out` leaves of some methods, at two training sizes."""
-    root = tmp_path_factory.mktemp("compare")
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 3
-    X = rng.standard_normal((3, 4, 3))[y] + rng.standard_normal((60, 4, 3))
-    np.savez(root / "own.npz", X=X, y=y)
-    how = ["--repeats", "2", "--jobs", "1", "--per-class", "3", "5", "--out", str(root)]
-    how += ["--methods", *METHODS]
-    assert cli.main(["compare", str(root / "own.npz"), *how]) == 0
-    return root
+    return compared.out
 
 
 def rows_of(folder):

@@ -95,7 +95,7 @@ def right_by_hand(data, train, test):
     return int((guess == data.y[test]).sum())
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_registered_method_is_compared(outside, data_file, jobs):
     register_method("mine", outside.ModePCA)
     how = {"per_class": 4, "repeats": 2, "methods": ["mine", "raw"]}
@@ -146,6 +146,7 @@ def test_errors_of_the_method_are_rows(outside, data_file, capsys):
     assert "Broken: KeyError: 'no such thing'" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_method_that_ends_its_process_is_a_sentence(outside, data_file, capsys):
     register_method("Deadly", outside.Deadly)

@@ -7,7 +7,12 @@ The browser's tests are there if ``chromium`` and playwright (extra ``browse``) 
 from importlib.util import find_spec
 
 from browse_site import browse, find_chromium
+from site_gallery import problems
 from site_links import SITE, broken_links
+
+
+def test_the_examples_printed_what_they_are_about():
+    assert not list(problems(SITE))
 
 
 def test_links_inside_the_site_lead_somewhere():

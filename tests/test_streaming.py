@@ -12,6 +12,7 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
+from pairs import pairs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -66,9 +67,7 @@ def all_at_once(y, rng):
     return [np.arange(len(y))]
 
 
-ways = pytest.mark.parametrize(
-    "batches", [one_by_one, uneven, sorted_by_class, backwards, all_at_once]
-)
+WAYS = [one_by_one, uneven, sorted_by_class, backwards, all_at_once]
 
 
 def stream(model, X, y, batches, weight=None):
@@ -105,18 +104,14 @@ def assert_untouched(model, twin, X):
 # --- batches ----------------------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_any_batches_equal_one_fit(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
     assert_equivalent(stream(CRP, X, y, parts), clone(CRP).fit(X, y), X)
 
 
-@sizes
-@models
-@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+@pairs(n=[30, 7], model=list(MODELS.values()), batches=[uneven, sorted_by_class])
 def test_any_settings_equal_one_fit(n, model, batches):
     X, y = samples((4, 3), n)
     parts = batches(y, np.random.default_rng(1))
@@ -132,9 +127,7 @@ def test_every_batch_equals_a_fit_of_all_samples_so_far(shape):
         assert_equivalent(model, clone(CRP).fit(X[:end], y[:end]), X)
 
 
-@orders
-@sizes
-@pytest.mark.parametrize("batches", [uneven, sorted_by_class])
+@pairs(shape=SHAPES, n=[30, 7], batches=[uneven, sorted_by_class])
 def test_weighted_batches(shape, n, batches):
     X, y = samples(shape, n)
     weight = np.random.default_rng(2).uniform(0.5, 3, n)
@@ -343,6 +336,38 @@ def test_the_scale_of_all_weights_does_not_count(model, scale):
     assert_close(got.transform(X), expected)
 
 
+WEIGHTED = [CRP, *(each.cls() for each in baselines.BASELINES if each.streams)]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=str)
+def test_weights_of_any_size_give_the_same_features(model):
+    """Nothing overflows or underflows; bitwise if the scale is a power of four."""
+    X, y = samples((4, 3), 30)
+    weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
+    expected = clone(model).fit(X, y, weight).transform(X)
+    for exponent in (-1000, -502, 502, 1022):
+        got = clone(model).fit(X, y, np.ldexp(weight, exponent)).transform(X)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_weights_too_far_apart_are_not_dropped():
+    X, y = samples((4, 3), 30)
+    with pytest.raises(ValueError, match=r"from 1.0e-300 to 1.0e\+300"):
+        clone(CRP).fit(X, y, np.where(y == 0, 1e-300, 1e300))
+    weight = np.where(y == 0, 0.0, 1e300)
+    assert list(clone(CRP).fit(X, y, weight).classes_) == [1, 2]
+
+
+def test_batches_share_the_unit_of_their_weights():
+    X, y = samples((4, 3), 30)
+    for call in (
+        lambda: clone(CRP).partial_fit(X, y, np.full(30, 1e300)),
+        lambda: clone(CRP).fit_batches([(X, y, np.full(30, 1e-300))]),
+    ):
+        with pytest.raises(ValueError, match="Divide all weights, of all batches"):
+            call()
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e4, 1e30])
 def test_equal_samples_do_not_vary_whatever_their_weights(seed, scale):
@@ -401,9 +426,7 @@ def test_clone_forgets_the_batches():
 # --- merged statistics ------------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_fit_scatter_of_merged_statistics(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
@@ -441,9 +464,7 @@ def test_fit_scatter_of_another_shape_replaces_everything():
 # --- a stream as a whole ----------------------------------------------------------
 
 
-@orders
-@sizes
-@ways
+@pairs(shape=SHAPES, n=[30, 7], batches=WAYS)
 def test_fit_batches_equals_one_fit(shape, n, batches):
     X, y = samples(shape, n)
     parts = batches(y, np.random.default_rng(1))
@@ -568,9 +589,11 @@ def within(X, y, weight=None):
     return total
 
 
-@pytest.mark.parametrize("max_rows", [2, 5, 10, 24, 40])
-@pytest.mark.parametrize("decay", [0.0, 1.0, 3.0])
-@pytest.mark.parametrize("batches", [one_by_one, uneven, all_at_once])
+@pairs(
+    max_rows=[2, 5, 10, 24, 40],
+    decay=[0.0, 1.0, 3.0],
+    batches=[one_by_one, uneven, all_at_once],
+)
 def test_error_of_fewer_rows_is_within_its_bound(max_rows, decay, batches):
     """``0 <= S_w - root^T root <= error`` in every direction; the trace is exact."""
     X, y = samples((4, 6), 80)

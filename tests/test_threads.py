@@ -12,7 +12,7 @@ import threadpoolctl
 
 from tensorcrp.base.threads import bounded_threads, release_lost
 
-SECONDS = 60  # far more than needed: only a hanging child reaches it
+SECONDS = 300  # far more than needed: only a hanging child reaches it
 
 
 def threads():

@@ -38,6 +38,7 @@ from tensorcrp.base.validation import (
     check_weights,
     objects_explained,
     refuse,
+    weights_in_range,
 )
 from tensorcrp.solver.cp import working_dtype
 from tensorcrp.storage.sources import as_source, is_dask, map_samples
@@ -144,13 +145,15 @@ def flat_features(projections, X):
     return flat @ projections.T.astype(dtype, copy=False)
 
 
-def check_samples(estimator, X, y, sample_weight=None, *, reset=True, lazy=False):
+def check_samples(
+    estimator, X, y, sample_weight=None, *, reset=True, lazy=False, any_unit=False
+):
     """Checked ``X`` (n, l_1, ..., l_N), labels (n,) and weights (n,) or None.
 
     Sets ``sample_shape_`` and ``input_shape_`` if `reset`, else compares with them.
     An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back. If `lazy`, what
     is not in memory stays there: ``X`` is a `Source`, and NaN in it is not noticed
-    before it is read.
+    before it is read. If `any_unit`, the scale of all weights together does not count.
     """
     source = _outside(estimator, X, lazy)
     y = _local(y, source, "y")
@@ -172,6 +175,8 @@ def check_samples(estimator, X, y, sample_weight=None, *, reset=True, lazy=False
         )
         if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
             raise ValueError("Sample weights must contain a non-zero number.")
+        if any_unit:
+            sample_weight = weights_in_range(sample_weight)
         check_weights(sample_weight)
     X = given if source is None else source
     if source is None:

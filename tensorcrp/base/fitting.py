@@ -59,9 +59,11 @@ class ScatterFit:
             Ignored by methods without labels. A dask array if X is one, in the same
             chunks.
         sample_weight : array-like of shape (n,), default=None
-            Weight of each sample; None for equal weights. A relative ridge makes the
-            result independent of the scale of all weights together, whose largest is
-            between 1e-100 and 1e100.
+            Weight of each sample; None for equal weights. With a relative ridge the
+            features do not depend on the scale of all weights together. If the largest
+            is below 1e-100 or above 1e100, all are first divided by a power of four,
+            which changes the unit of the ridge and the objective. With an absolute
+            ridge such weights are an error.
 
         Returns
         -------
@@ -71,7 +73,8 @@ class ScatterFit:
         with replaced_at_once(self) as new:
             new._check_parameters()
             forget(new)
-            X, y, weight = new._check(X, y, sample_weight)
+            # There is no other batch whose weights have to be in the same unit.
+            X, y, weight = new._check(X, y, sample_weight, any_unit=new._is_relative)
             if new._labelled:
                 new._check_labels(y, weight)
             new._check_sizes(y)
@@ -102,7 +105,7 @@ class ScatterFit:
             A class may turn up in any batch. Ignored by methods without labels.
         sample_weight : array-like of shape (n,), default=None
             Weight of each sample; None for equal weights. Weights of all batches are in
-            one unit.
+            one unit, with a largest weight between 1e-100 and 1e100.
 
         Returns
         -------
@@ -194,9 +197,14 @@ class ScatterFit:
             new._solve_scatter(scatter)
         return self
 
-    def _check(self, X, y, sample_weight, reset=True):
+    def _check(self, X, y, sample_weight, **how):
         y = y if self._labelled else UNLABELLED
-        return check_samples(self, X, y, sample_weight, reset=reset, lazy=True)
+        return check_samples(self, X, y, sample_weight, lazy=True, **how)
+
+    @property
+    def _is_relative(self):
+        """Whether all weights times a number give the same features."""
+        return getattr(self, "reg_scale", "relative") == "relative"
 
     def _statistics(self, X, y, weight, **limits):
         y = np.zeros(len(X), int) if y is None else y

@@ -112,6 +112,25 @@ def check_weights(weight):
         )
 
 
+def weights_in_range(weight):
+    """Weights (n,) in a unit that `check_weights` accepts.
+
+    They are divided by a power of four, and so their square roots by a power of two:
+    both are exact.
+    """
+    largest = weight.max()
+    if LIGHTEST <= largest <= HEAVIEST:
+        return weight
+    scaled = np.ldexp(weight, -(np.frexp(largest)[1] // 2 * 2))
+    if np.count_nonzero(scaled) < np.count_nonzero(weight):
+        raise ValueError(
+            f"sample_weight has values from {weight[weight > 0].min():.1e} to "
+            f"{largest:.1e}, further apart than numbers of one unit can be. Set the "
+            "smallest weights to 0."
+        )
+    return scaled
+
+
 def checked_weights(weight, X, y):
     """Weights (n,) of samples and labels that belong together, or an error."""
     if X.ndim < 2 or y.shape != X.shape[:1]:

@@ -5,14 +5,24 @@ from its defaults. Everything else (folds, splits, tables) follows from it.
 """
 
 from functools import partial
+from math import prod
+
+import numpy as np
 
 from tensorcrp import TensorCRPCV
 from tensorcrp.experiments.registry import Method
 
 ABLATIONS = {
-    "full rank only": {"ranks": ("full",)},
-    "ranks 1 and 2 only": {"ranks": (1, 2)},
-    "one ridge": {"regs": (0.3,)},
+    "no smoothness": {"smooth": (0.0,)},
+    "best point": {"average": 1},
+    "Euclidean": {"distance": "euclidean"},
+    "not white": {"white": False},
+    "short": {"n_components": "short"},
+    "no race": {"race": False},
+    "as in 0.2": {
+        **{"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False},
+        **{"n_components": "short", "race": False, "max_iter": 20, "tol": 0.1},
+    },
 }
 
 
@@ -27,4 +37,8 @@ def ablations():
 
 
 def _fit(params, X, y, settings, n_features, folds):
+    params = dict(params)
+    if params.get("n_components") == "short":  # c - 1 and 2 (c - 1) components
+        others, most = len(np.unique(y)) - 1, prod(X.shape[1:])
+        params["n_components"] = sorted({min(others, most), min(2 * others, most)})
     return [TensorCRPCV(cv=folds, **params).fit(X, y)]

@@ -61,8 +61,10 @@ def labelled_files(folder: AnyPath) -> tuple[list[str], Integers, list[str]]:
         raise ValueError(
             f"{folder} has no subfolder, so there are no classes; {_LAYOUT}."
         )
+    for path in classes:  # before they are listed
+        _check_inside(path, folder)
     inside = [_files_in(each) for each in classes]
-    for path in (*classes, *chain(*inside)):
+    for path in chain(*inside):
         _check_inside(path, folder)
     for each, files in zip(classes, inside, strict=True):
         if not files:
