@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads
     from tensorcrp.patterns import Patterns
     from tensorcrp.scatter import ClassScatter
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["ClassScatter", "Patterns", "TensorCRP", "TensorCRPCV"]
 

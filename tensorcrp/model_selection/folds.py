@@ -105,6 +105,10 @@ class Search:
     fewest: int
     max_memory: float | None
 
+    def up_to(self, n_components):
+        """The same for a shorter path."""
+        return replace(self, spec=replace(self.spec, n_components=n_components))
+
     @cached_property
     def plain(self):
         """The samples as they are."""

@@ -24,7 +24,7 @@ def results_of(grid, scores):
     of the others. A point whose classifier gave NaN has that as its mean.
     """
     points = grid.points()
-    seen = _seen(grid, scores)
+    seen = _seen(scores)
     mean = np.array([part[:k].mean() for part, k in zip(scores.T, seen, strict=True)])
     std = np.array([part[:k].std() for part, k in zip(scores.T, seen, strict=True)])
     results = {f"param_{name}": _objects(points, name) for name in points[0]}
@@ -42,12 +42,14 @@ def results_of(grid, scores):
     return results
 
 
-def _seen(grid, scores):
-    """Number of folds that each point saw; those of a lane saw the same."""
-    by_lane = scores.reshape(len(scores), len(grid.lanes()), -1)
-    unseen = np.isnan(by_lane).all(axis=2).sum(axis=0)
-    unseen[unseen == len(scores)] = 0  # a classifier without scores
-    return np.repeat(len(scores) - unseen, by_lane.shape[2])
+def _seen(scores):
+    """Number of folds that each point saw: those before the first that is NaN.
+
+    A classifier without scores has seen all.
+    """
+    unseen = np.isnan(scores).sum(axis=0)
+    unseen[np.isnan(scores[0])] = 0
+    return len(scores) - unseen
 
 
 def _objects(points, name):

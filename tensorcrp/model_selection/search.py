@@ -95,7 +95,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         class, but not below 2.
     race : bool, default=True
         Whether only the best third of the lanes (smoothness, rank, ridge) after two
-        folds sees the others. False scores every point on every fold.
+        folds sees the others, with no more components than were best for one of them.
+        False scores every point on every fold.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"

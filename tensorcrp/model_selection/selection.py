@@ -70,24 +70,38 @@ class Options:
 
 
 def score_points(search, grid, folds, options):
-    """Scores (folds, points); NaN in the folds that lanes did not see in a race."""
+    """Scores (folds, points); NaN in the folds that points did not see in a race."""
     lanes = grid.lanes()
     table = np.full((len(folds), len(lanes), len(grid.sizes)), np.nan)
     first = FIRST_FOLDS if options.race else len(folds)
 
-    def scores(some, folds):
-        few = [lanes[i] for i in some]
-        score = partial(score_fold, search, few, grid.sizes, options.score())
-        shown = progress(folds, "TensorCRPCV", options.shown)
-        return np.stack(
-            Parallel(n_jobs=options.n_jobs)(delayed(score)(fold) for fold in shown)
-        )
+    def run(some, n_sizes, part):
+        few = [lanes[i] for i in np.arange(len(lanes))[some]]
+        sizes = grid.sizes[:n_sizes]
+        score = partial(score_fold, search.up_to(sizes[-1]), few, sizes)
+        score = partial(score, options.score())
+        shown = progress(folds[part], "TensorCRPCV", options.shown)
+        scores = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
+        table[part, some, :n_sizes] = np.stack(scores)
 
-    table[:first] = scores(range(len(lanes)), folds[:first])
+    run(slice(None), len(grid.sizes), slice(0, first))
     if first < len(folds):
-        some = grid.survivors(table[:first].mean(axis=0), LEAST_LANES)
-        table[first:, some] = scores(some, folds[first:])
+        so_far = table[:first].mean(axis=0)
+        some = grid.survivors(so_far, LEAST_LANES)
+        run(some, _sizes_worth_it(so_far[some]), slice(first, None))
     return table.reshape(len(folds), -1)
+
+
+def _sizes_worth_it(scores):
+    """How many of the numbers of components go on: up to the largest that is best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (lanes, sizes)
+        Means over the first folds.
+    """
+    known = np.nan_to_num(scores, nan=-np.inf)
+    return 1 + int(known.argmax(axis=1).max())
 
 
 def best_candidate(search, average, folds, options):
