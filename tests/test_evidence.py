@@ -46,6 +46,7 @@ from tensorcrp.experiments.leaderboard import board_data, leaderboard
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.registry import Method
 from tensorcrp.experiments.runs import execute
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
 from tensorcrp.experiments.summaries import Rows
@@ -346,6 +347,24 @@ def test_the_pages_are_what_the_rows_say():
     if script["ROWS"].exists():
         for path in script["PAGES"]:
             assert path.read_text() == script["page"](path, script["rows_there"]())
+
+
+def test_failed_fits_are_counted_and_said(make_samples, evidence):
+    """Features that are the same for all samples say nothing about a method."""
+
+    class Nothing:
+        def transform(self, X):
+            return np.zeros((len(X), 2))
+
+    X, y = make_samples((4, 3), n=60, n_classes=3, seed=1)
+    how = Method(lambda X, y, settings, *_: [Nothing() for _ in settings])
+    assert counted(how, halves(X, y))[0]["constant"] == 1
+    assert "constant" not in counted(method("raw"), halves(X, y))[0]
+    bad = [{**each, "constant": 1} for each in evidence.all if each["method"] == "MPCA"]
+    rows = [each for each in evidence.all if each["method"] != "MPCA"] + bad
+    assert Rows(rows).constant_lines() == ["a, 5 per class, MPCA: 2 of 2 splits"]
+    assert "Failed fits" not in section(evidence.all)
+    assert "### Failed fits" in section(rows) and "figures of MPCA" in summary(rows)
 
 
 # --- the leaderboard --------------------------------------------------------------

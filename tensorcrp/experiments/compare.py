@@ -265,7 +265,7 @@ def comparison(rows, data, train):
         _title(data, train, rows.cell(data, train, names[0])),
         header,
         lines,
-        _note(lines, classifiers),
+        _note(lines, classifiers) + failed_words(rows, data, train),
         best_in_columns(lines, places),
         optional=("transform ms", "setting", "features", "fit ms"),
     )
@@ -294,6 +294,17 @@ def _title(data, train, cell):
         largest = np.mean([row["majority"] / row["n_test"] for row in cell])
         words += f", always the largest class {100 * largest:.1f}"
     return words + ")"
+
+
+def failed_words(rows, data=None, train=None):
+    """A warning on fits whose features are the same for every sample, or nothing."""
+    found = rows.constant_lines(data, train)
+    if not found:
+        return ""
+    return (
+        " Failed fits (the same features for every training sample, whatever the "
+        f"accuracy beside them): {'; '.join(found)}."
+    )
 
 
 def _note(lines, classifiers):

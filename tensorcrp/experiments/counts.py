@@ -171,12 +171,13 @@ def _feature_counts(how, models, split, cv, paper):
     """Right answers on the test samples, per classifier and setting."""
     names = [*how.classifiers, *([OWN] if hasattr(models[0], "predict") else [])]
     classifiers = {name: {"right": []} for name in names}
-    by_paper, seconds = PaperTuning(), 0.0
+    by_paper, seconds, constant = PaperTuning(), 0.0, 0
     for i, model in enumerate(models):
         start = perf_counter()
         others = model.transform(split.X_test)
         seconds += perf_counter() - start
         mine = model.transform(split.X)
+        constant += not np.ptp(mine, axis=0).any()
         simple = {name: SIMPLE[name] for name in classifiers if name in SIMPLE}
         guesses = {n: classify(mine, split.y, others) for n, classify in simple.items()}
         if OWN in classifiers:
@@ -196,6 +197,7 @@ def _feature_counts(how, models, split, cv, paper):
         "classifiers": classifiers,
         "transform_seconds": round(seconds / len(models), 5),
         "features": int(mine.shape[1]),
+        **({"constant": constant} if constant else {}),
     }
 
 

@@ -41,6 +41,11 @@ and of 1-NN on its features elsewhere. The
 """
 
 
+FAILED = """Some setting gave every training sample the same features here. The accuracy
+of these methods on these sets is that of a failed fit, not of the method, and a
+difference to it is no evidence."""
+
+
 def begin_of(name):
     """The line before what is written by the script."""
     return f"<!-- {name}: written by docs/evidence.py -->\n"
@@ -93,6 +98,9 @@ def section(rows):
     table = ablation_table(rows)
     if table.body:
         parts += ["### What each part is worth", table.markdown()]
+    failed = [f"- {line}" for line in rows.constant_lines()]
+    if failed:
+        parts += ["### Failed fits", FAILED, "\n".join(failed)]
     skipped = [f"- {line}" for line in rows.skipped_lines()]
     if skipped:
         parts += ["### What was not run", "\n".join(skipped)]
@@ -102,6 +110,12 @@ def section(rows):
 def in_short(rows):
     """Sentences: where the reference leads, and where it loses."""
     lines = [_verdict(Evidence(rows, train)) for train in evidence_sizes(rows)]
+    failed = rows.constant()
+    if failed:
+        names = ", ".join(sorted({method for _, _, method, _, _ in failed}))
+        lines.append(
+            f"Failed fits are among the figures of {names}: see the list below."
+        )
     return "\n".join(f"- {line}" for line in lines if line)
 
 

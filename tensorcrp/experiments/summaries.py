@@ -71,6 +71,26 @@ class Rows:
             lines.append((data, train, names, reason))
         return lines
 
+    def constant(self, data=None, train=None):
+        """(data, training size, method, runs, of how many) with useless features.
+
+        Runs in which some setting gave every training sample the same features: the
+        fit has failed, and its accuracy says nothing about the method.
+        """
+        lines = []
+        for (name, size, method), cell in self._cells.items():
+            failed = sum("constant" in row for row in cell)
+            if failed and data in (None, name) and train in (None, size):
+                lines.append((name, size, method, failed, len(cell)))
+        return lines
+
+    def constant_lines(self, data=None, train=None):
+        """The same in words."""
+        return [
+            printable(f"{name}, {size_words(size)}, {method}: {failed} of {n} splits")
+            for name, size, method, failed, n in self.constant(data, train)
+        ]
+
     def skipped_lines(self):
         """The same in words."""
         return [
