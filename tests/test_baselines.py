@@ -483,3 +483,16 @@ def test_svc_of_two_classes_has_one_score(samples):
     assert scores.shape == (50,)
     np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, "yes", "no"))
     assert model.score(X, labels) > 0.9
+
+
+@pytest.mark.parametrize("cls", [baselines.MultilinearLDA, baselines.TensorLPP])
+def test_a_border_that_never_varies_changes_nothing_but_the_start(cls):
+    """Silhouettes: the first slices of all modes are empty together."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 4
+    means = 3 * rng.standard_normal((4, 4, 3, 3))
+    X = np.zeros((40, 9, 8, 7))
+    X[:, 5:, 5:, 4:] = means[y] + rng.standard_normal((40, 4, 3, 3))
+    features = cls(sizes=(2, 2, 2)).fit(X, y).transform(X).reshape(40, -1)
+    spread = features.std(axis=0)
+    assert (spread > 1e-6 * spread.max()).all()

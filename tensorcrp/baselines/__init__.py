@@ -52,6 +52,7 @@ from tensorcrp.baselines.modes import (
     one_pass,
     ones_factors,
     parallel,
+    varying_factors,
 )
 from tensorcrp.baselines.orthonormal import CMDA, DGTDA, HODA
 from tensorcrp.baselines.pca import MPCA, TwoDPCA
@@ -94,6 +95,7 @@ __all__ = [
     "parallel",
     "singular",
     "trace_ratio",
+    "varying_factors",
 ]
 
 _CLASSES = "class means, samples within"

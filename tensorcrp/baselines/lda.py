@@ -20,9 +20,9 @@ from tensorcrp.baselines.mode_rules import fisher
 from tensorcrp.baselines.modes import (
     ModesResult,
     alternate,
-    eye_factors,
     one_pass,
     parallel,
+    varying_factors,
 )
 from tensorcrp.baselines.tucker import TuckerDiscriminant, documented
 
@@ -95,7 +95,7 @@ class MultilinearLDA(TuckerDiscriminant):
     def solve_modes(
         self, between: FormLike, within: FormLike, sizes: tuple[int, ...]
     ) -> ModesResult:
-        start = eye_factors(within.shape, sizes)
+        start = varying_factors(between, sizes)
         rule = fisher(self.reg)
         return alternate(between, within, sizes, rule, start, self.max_iter)
 

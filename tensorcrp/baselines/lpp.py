@@ -32,7 +32,7 @@ from tensorcrp.base.validation import (
 )
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.mode_rules import smallest
-from tensorcrp.baselines.modes import alternate, eye_factors
+from tensorcrp.baselines.modes import alternate, varying_factors
 from tensorcrp.baselines.tucker import (
     TuckerTransformer,
     core_sizes,
@@ -169,7 +169,7 @@ class TensorLPP(TuckerTransformer):
                 check_range(np.abs(rows).max(), np.vdot(rows, rows))
         if not forms[0].rows.any():
             raise TooFewSamples(NO_RATIO)
-        start, rule = eye_factors(X.shape[1:], sizes), smallest(self.reg)
+        start, rule = varying_factors(forms[1], sizes), smallest(self.reg)
         result = alternate(*forms, sizes, rule, start, self.max_iter)
         self.factors_, self.mean_ = result.factors, mean
         self.history_, self.n_iter_ = result.history, result.n_iter

@@ -79,10 +79,19 @@ def fisher(reg: float) -> Callable[..., Array]:
 
 
 def smallest(reg):
-    """Smallest ``u^T B u / u^T W u``: eigenvectors of ``W^{-1} B``, of norm one."""
+    """Smallest ``u^T B u / u^T W u``: eigenvectors of ``W^{-1} B``, of norm one.
+
+    Slices in which nothing varies, as the border of silhouettes, have no ratio; beside
+    the ridge theirs would be the smallest. They get no weight.
+    """
 
     def rule(B, W, size, now=None):
-        vectors = eigh(B, ridged(W, B, reg))[1][:, ::-1]
+        some = np.flatnonzero(np.diagonal(W) > 0)
+        if len(some) < size:  # nothing better
+            some = np.arange(len(W))
+        B, W, whole = B[np.ix_(some, some)], W[np.ix_(some, some)], np.zeros(W.shape)
+        whole[np.ix_(some, range(len(some)))] = eigh(B, ridged(W, B, reg))[1]
+        vectors = whole[:, : len(some)][:, ::-1]
         return unit_columns(_last_columns(vectors, size))
 
     return rule

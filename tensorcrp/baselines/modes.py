@@ -227,6 +227,47 @@ def eye_factors(shape: Shape, sizes: Sequence[int]) -> list[Array]:
     return [np.eye(*pair) for pair in zip(shape, sizes, strict=True)]
 
 
+def varying_factors(form: FormLike, sizes: Sequence[int]) -> list[Array]:
+    """Start with ``(I, 0)^T``, or with the strongest slices if nothing varies there.
+
+    Silhouettes have a border that never varies: with the first slices of all modes but
+    one, there may be nothing to see of the remaining mode.
+
+    Parameters
+    ----------
+    form : Form
+        Of what has to vary, e.g. class means.
+    sizes : sequence of int
+        Core sizes.
+
+    Returns
+    -------
+    list of ndarray of shape (l_m, r_m)
+        One factor per mode.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tensorcrp.baselines import Form, varying_factors
+    >>> rows = np.zeros((5, 3, 2))
+    >>> rows[:, 2, 1] = 1.0
+    >>> varying_factors(Form(rows), (2, 1))[0]
+    array([[1., 0.],
+           [0., 0.],
+           [0., 1.]])
+    """
+    start, modes = eye_factors(form.shape, sizes), range(len(sizes))
+    if all(np.trace(form.scatter(mode, start)) > 0 for mode in modes):
+        return start
+    squares = [np.diagonal(form.scatter(mode, [None] * len(sizes))) for mode in modes]
+    best = [
+        np.sort(np.argsort(-each, kind="stable")[:size])
+        for each, size in zip(squares, sizes, strict=True)
+    ]
+    pairs = zip(form.shape, best, strict=True)
+    return [np.eye(length)[:, some] for length, some in pairs]
+
+
 def ones_factors(shape: Shape, sizes: Sequence[int]) -> list[Array]:
     """Start with one in every entry of every mode.
 

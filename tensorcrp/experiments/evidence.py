@@ -20,10 +20,10 @@ from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
 REFERENCE = "TensorCRPCV"
 HEADLINE = "1-NN or own"
-# Defaults were chosen on these sets, by their names' turn; the others were held out.
+# Defaults were chosen on these sets, on another split of each with 5 samples per class.
 CHOSEN_ON = (
-    *("basic_motions", "cmu_faces", "eeg_finger", "indian_pines", "orl", "usps"),
-    "yaleb",
+    *("basic_motions", "binalpha", "cmu_faces", "coil20", "indian_pines", "mnist5k"),
+    *("orl", "umist", "usps", "weizmann", "yaleb"),
 )
 
 

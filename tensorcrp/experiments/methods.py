@@ -16,10 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from tensorcrp import TensorCRP, TensorCRPCV, baselines
+from tensorcrp import TensorCRP, baselines
 from tensorcrp.base.projections import count_components
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
-from tensorcrp.experiments.ablations import ablations
+from tensorcrp.experiments.ablations import ablations, fitted_search
 from tensorcrp.experiments.registry import (
     Method,
     all_methods,
@@ -112,7 +112,7 @@ def fit_crp(X, y, settings, n_features, folds, **params):
 
 
 def fit_crpcv(X, y, settings, n_features, folds):
-    return [TensorCRPCV(cv=folds).fit(X, y)]
+    return [fitted_search(X, y, cv=folds)]
 
 
 def chosen_crp(search):
