@@ -134,6 +134,7 @@ def held_out_scores(choice, X, y, groups, n_jobs, shown):
     -------
     scores : ndarray of shape (m, c)
     are_probabilities : bool
+        Whether scores are logarithms of probabilities.
     n_folds : int
     """
     splits = splitter(y, groups, choice.cv, choice.random_state)
@@ -154,7 +155,7 @@ def _fold_scores(choice, X, y, groups, train, test):
     inside = None if groups is None else groups[train]
     model, _ = choice.fit(np.asarray(X[train]), codes, inside)
     values, probabilities = scores_of(model, np.asarray(X[test]))
-    lowest = 0.0 if probabilities else values.min(initial=0.0) - 1.0
+    lowest = values.min(initial=0.0) - (1e4 if probabilities else 1.0)
     scores = np.full((len(test), int(y.max()) + 1), lowest)
     scores[:, known] = values
     return scores, probabilities

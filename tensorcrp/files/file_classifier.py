@@ -243,10 +243,11 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         samples = self._new(data)
         scores, probabilities = scores_of(self.model_, samples.X)
         names = set(self.classes_)
-        scores = per_file(scores, samples.owner, len(samples.files))
+        if probabilities:
+            scores = tempered(scores, self.scores_["temperature"])
         return Predictions(
             samples.files,
-            tempered(scores, self.scores_["temperature"]),
+            per_file(scores, samples.owner, len(samples.files)),
             self.classes_,
             probabilities,
             [label if label in names else None for label in samples.labels],

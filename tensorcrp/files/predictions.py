@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp.base.types import Array, Floats
@@ -111,7 +114,7 @@ class Predictions:
 
 
 def scores_of(model, X):
-    """Scores (m, c) of samples, and whether they are probabilities.
+    """Scores (m, c) of samples, and whether they are logarithms of probabilities.
 
     Parameters
     ----------
@@ -122,20 +125,27 @@ def scores_of(model, X):
     search = model[-1]
     features = search.transform(model[:-1].transform(X))
     classifier = search.estimator_
-    if hasattr(classifier, "predict_proba") and not _is_one_neighbour(classifier):
-        return classifier.predict_proba(features), True
+    last = classifier[-1] if hasattr(classifier, "steps") else classifier
+    if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
+        values = classifier.decision_function(features)  # not rounded to 0 and 1
+        return (_two_columns(values / 2) if values.ndim == 1 else values), True
+    if hasattr(classifier, "predict_proba") and not _is_one_neighbour(last):
+        shares = classifier.predict_proba(features)
+        return np.log(np.maximum(shares, np.finfo(float).tiny)), True
     if hasattr(classifier, "decision_function"):
         values = classifier.decision_function(features)
-        values = np.column_stack([-values, values]) if values.ndim == 1 else values
-        return values, False
+        return (_two_columns(values) if values.ndim == 1 else values), False
     labels = np.asarray(classifier.predict(features))
     return (labels[:, None] == classifier.classes_).astype(float), False
 
 
+def _two_columns(values):
+    return np.column_stack([-values, values])
+
+
 def _is_one_neighbour(classifier):
     """Its probabilities are 0 and 1, and say nothing."""
-    last = classifier[-1] if hasattr(classifier, "steps") else classifier
-    return isinstance(last, KNeighborsClassifier) and last.n_neighbors == 1
+    return isinstance(classifier, KNeighborsClassifier) and classifier.n_neighbors == 1
 
 
 def per_file(values, owner, n):
@@ -150,22 +160,18 @@ def per_file(values, owner, n):
 TEMPERATURES = 2.0 ** np.arange(0, 9, 0.25)
 
 
-def tempered(shares, temperature):
-    """Probabilities (n, c) raised to ``1 / temperature``: larger is less sure."""
-    if temperature == 1.0:
-        return shares
-    logs = np.log(np.maximum(shares, np.finfo(float).tiny)) / temperature
-    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+def tempered(logs, temperature):
+    """Probabilities (m, c) from their logarithms, less sure the larger it is."""
+    return softmax(np.asarray(logs) / temperature, axis=1)
 
 
-def best_temperature(shares, codes):
-    """The temperature under which held-out labels are most likely.
+def best_temperature(logs, owner, codes):
+    """The temperature under which the labels (n,) of held-out files are most likely.
 
     Features separate the samples that they were fitted to better than new ones, so that
     a classifier of the features is too sure of itself.
     """
     rows = np.arange(len(codes))
-    own = [tempered(shares, t)[rows, codes] for t in TEMPERATURES]
-    losses = [-np.log(np.maximum(each, 1e-300)).mean() for each in own]
+    files = [per_file(tempered(logs, t), owner, len(codes)) for t in TEMPERATURES]
+    losses = [-np.log(np.maximum(f[rows, codes], 1e-300)).mean() for f in files]
     return float(TEMPERATURES[int(np.argmin(losses))])

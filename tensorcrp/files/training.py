@@ -88,9 +88,9 @@ def _chosen(choice, samples, classes, codes, groups, params):
         choice, samples.X, y, inside, params["n_jobs"], params["verbose"]
     )
     truth = [str(each) for each in classes[codes]]
+    temperature = best_temperature(values, owner, codes) if probabilities else 1.0
+    values = tempered(values, temperature) if probabilities else values
     scores = per_file(values, owner, n)
-    temperature = best_temperature(scores, codes) if probabilities else 1.0
-    scores = tempered(scores, temperature)
     held_out = Predictions(samples.files, scores, classes, probabilities, truth)
     model, screened = choice.fit(samples.X, y, inside)
     found = summary(held_out, codes, screened, folds, groups)
