@@ -57,7 +57,9 @@ LIBRARIES = """numpy scipy.linalg tensorly tensorly.cp_tensor tensorly.tenalg hy
     threadpoolctl sklearn.base sklearn.discriminant_analysis sklearn.model_selection
     sklearn.neighbors sklearn.svm sklearn.utils.estimator_checks numpy.testing"""
 # Without tests that take seconds and check what a quicker one in the list does too.
-PYTEST = ["-x", "-q", "-n0", "-p", "no:cacheprovider"]
+# The usual options name plugins, which are not loaded.
+PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+PYTEST += ["-o", "addopts=--strict-markers --import-mode=importlib"]
 PYTEST += ["-k", "not algorithm_1 and not sequential_deflation"]
 # Eleven replacements of every operator say little more than two: keep + - * /.
 EXCLUDED = re.compile(
