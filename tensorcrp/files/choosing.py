@@ -11,6 +11,7 @@ features, which is quick. Rank, ridge and number of components are then chosen b
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from tensorcrp.base.progress import progress
 from tensorcrp.files.predictions import scores_of
-from tensorcrp.model_selection import TensorCRPCV
+from tensorcrp.model_selection import GridEndWarning, TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
 
 SCREENING = {
@@ -63,6 +64,11 @@ class Choice:
 
     def fit(self, X, y, groups):
         """The pipeline fitted to samples; the screening scores of motions."""
+        with warnings.catch_warnings():  # nobody has asked for these grids
+            warnings.simplefilter("ignore", GridEndWarning)
+            return self._fit(X, y, groups)
+
+    def _fit(self, X, y, groups):
         folds = splitter(y, groups, self.cv, self.random_state)
         screened = self._screened(X, y, groups, folds)
         motion = max(screened, key=screened.get)

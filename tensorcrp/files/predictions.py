@@ -124,6 +124,7 @@ def scores_of(model, X):
     """
     search = model[-1]
     features = search.transform(model[:-1].transform(X))
+    features = search.distances_.transform(features)
     classifier = search.estimator_
     last = classifier[-1] if hasattr(classifier, "steps") else classifier
     if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
