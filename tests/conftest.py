@@ -20,7 +20,7 @@ from tensorcrp.solver import Rows
 collect_ignore = [] if (SITE / "index.html").exists() else ["test_site.py"]
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fixed", max_examples=120, derandomize=True, **_COMMON)
+settings.register_profile("fixed", max_examples=80, derandomize=True, **_COMMON)
 settings.register_profile("long", max_examples=3000, print_blob=True, **_COMMON)
 settings.load_profile("fixed")
 

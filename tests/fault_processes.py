@@ -168,7 +168,7 @@ def killed_dask_worker(place, rng):
 
     from tensorcrp.storage.tasks import ClusterError
 
-    client.wait_for_workers(2, timeout=120)
+    client.wait_for_workers(2, timeout=600)  # only what hangs takes that long
     victim = rng.choice(sorted(client.run(os.getpid).values()))
     killer = threading.Timer(rng.uniform(0, 0.5), os.kill, [victim, signal.SIGKILL])
     data, y = samples()
