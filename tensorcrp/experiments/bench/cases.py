@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.experiments.bench.beside import gait, paper
@@ -132,7 +133,10 @@ def cv(args):
         {"tensorcrp__rank": [1, 2, "full"], "tensorcrp__reg": list(REGS)},
         cv=folds,
     )
-    ours = partial(TensorCRPCV, n_components=h, regs=REGS, cv=folds)
+    # What GridSearchCV does: every point on every fold, then the best alone.
+    plain = {"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False}
+    plain |= {"race": False, "max_iter": 20, "tol": 0.1}
+    ours = partial(TensorCRPCV, n_components=h, regs=REGS, cv=folds, **plain)
     turns = {"one fit": TensorCRP(h), "TensorCRPCV": ours()}
     once = {"TensorCRPCV(n_jobs=-1)": ours(n_jobs=-1), "GridSearchCV": grid}
     times = {}
@@ -145,6 +149,37 @@ def cv(args):
     )
     spread = replace(spread, note=f"folds on {os.cpu_count()} cores; one fit has one")
     return [one, search.at_most(20), spread.at_most(20), plain]
+
+
+# Samples, shape, classes; what TensorCRPCV is compared with, and the largest ratio.
+SEARCHES = {
+    "USPS-like": (50, (16, 16), 10, "one fit", 20),
+    "ORL-like": (200, (32, 32), 40, "tuned RBF SVM", 10),
+    "gait-like": (355, (32, 22, 10), 71, "tuned RBF SVM", 5),
+}
+
+
+@with_threads
+def search(args):
+    """TensorCRPCV with its whole grid beside a tuned RBF SVM on vectors."""
+    rows, most = [], 1 if args.small else None
+    for name, (n, shape, c, unit, bar) in list(SEARCHES.items())[:most]:
+        X, y = synthetic(args, n, shape, c)
+        flat = X.reshape(len(X), -1)
+        unit_gamma = 1 / (flat.var() * flat.shape[1])
+        points = {"C": [1.0, 10.0, 100.0], "gamma": [0.3 * unit_gamma, unit_gamma]}
+        folds = 2 if args.small else 5
+        svm = GridSearchCV(SVC(), points, cv=folds)
+        models = {
+            "one fit": partial(TensorCRP().fit, X, y),
+            "tuned RBF SVM": partial(svm.fit, flat, y),
+            "TensorCRPCV": partial(TensorCRPCV(cv=folds).fit, X, y),
+        }
+        times = seconds(models, repeats=1)
+        case = f"search: {name}, {len(X)} of {'x'.join(map(str, shape))}, {c} classes"
+        part = [Row(case, m, time, time / times[unit]) for m, time in times.items()]
+        rows += [*part[:-1], part[-1].at_most(bar)]
+    return rows
 
 
 @with_threads
@@ -224,6 +259,7 @@ CASES = {
     "video": video,
     "path": path,
     "cv": cv,
+    "search": search,
     "growth": growth,
     "busy": busy,
 }
