@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import ScatterFit
-from tensorcrp.base.notebook import with_summary
+from tensorcrp.base.notebook import summary, with_summary
 from tensorcrp.base.parameters import check_flag, check_integer, check_real
 from tensorcrp.base.projections import (
     check_search_parameters,
@@ -246,7 +246,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
         """Scikit-learn's representation in notebooks and, once fitted, a summary."""
         bundle = super()._repr_mimebundle_(**kwargs)
         fitted = self.__sklearn_is_fitted__()
-        return with_summary(self, bundle) if fitted else bundle
+        if not fitted:
+            return bundle
+        return with_summary(summary(self), bundle, self.history_)
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""

@@ -139,3 +139,14 @@ def test_film_strips_are_sound_pictures():
             np.testing.assert_array_equal(np.asarray(image), pixels)
     signed = strip(np.array([[-1.0, 0.0, 0.5]]), signed=True)
     assert signed[0, 0] == 0 and 127 <= signed[0, 64] <= 128
+
+
+def test_a_search_shows_what_it_has_chosen():
+    X, y = load_digits(return_X_y=True)
+    search = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0), smooth=(0.0,), cv=2)
+    assert "average" not in search._repr_mimebundle_()["text/plain"]
+    bundle = search.fit(X[:100], y[:100])._repr_mimebundle_()
+    for text in (bundle["text/plain"], bundle["text/html"]):
+        assert f"reg={search.best_params_['reg']}" in text
+        assert f"{search.best_score_:.3f}" in text
+        assert "8 points on 2 folds" in text and "both distance" in text

@@ -1,8 +1,8 @@
 """A fit at a glance, for notebooks.
 
-In: a fitted `TensorCRP` and scikit-learn's own representation of it, by MIME type. Out:
-the same with shape, rank, components and convergence added, as text and as HTML
-with one small curve of J (SVG) per component. No drawing library is needed.
+In: a fitted estimator, lines on it and scikit-learn's own representation of it, by MIME
+type. Out: the same with these lines added, as text and as HTML; for a `TensorCRP` with
+one small curve of J (SVG) per component. No drawing library is needed.
 """
 
 from html import escape
@@ -16,15 +16,14 @@ SHOWN = 6  # components with a curve
 WIDTH, HEIGHT = 90, 22
 
 
-def with_summary(estimator, bundle):
-    """Scikit-learn's texts by MIME type, each with the summary of the fit below."""
-    lines = summary(estimator)
+def with_summary(lines, bundle, history=()):
+    """Scikit-learn's texts by MIME type, each with the lines {name: words} below."""
     added = dict(bundle)
     added["text/plain"] = "\n".join(
         [bundle["text/plain"], *(f"  {name}: {value}" for name, value in lines.items())]
     )
     if "text/html" in bundle:
-        added["text/html"] = bundle["text/html"] + _html(estimator, lines)
+        added["text/html"] = bundle["text/html"] + _html(lines, history)
     return added
 
 
@@ -60,12 +59,26 @@ def last_gains(history, updates):
     return [float(last / before - 1) for before, last in pairs if before > 0]
 
 
-def _html(estimator, lines):
-    curves = estimator.history_
-    drawn = "".join(_curve(p, curve) for p, curve in enumerate(curves[:SHOWN], start=1))
-    more = f"and {len(curves) - SHOWN} more" if len(curves) > SHOWN else ""
+def search_summary(search):
+    """What a search has chosen, as {name: words}."""
+    best = ", ".join(f"{k}={v}" for k, v in search.best_params_.items())
+    n_points, n_folds = len(search.cv_results_["params"]), search.n_splits_
+    return {
+        "best point": f"{best}: {search.best_score_:.3f}",
+        "searched": f"{n_points} points on {n_folds} folds",
+        "average": f"{len(search.members_)} points, "
+        f"{len(search.projections_)} features",
+        "classifier": f"{search.estimator_}, {search.distances_.distance} distance",
+    }
+
+
+def _html(lines, curves):
     cells = {name: escape(value) for name, value in lines.items()}
-    cells["J over block updates"] = drawn + more
+    if curves:
+        some = enumerate(curves[:SHOWN], start=1)
+        drawn = "".join(_curve(p, curve) for p, curve in some)
+        more = f"and {len(curves) - SHOWN} more" if len(curves) > SHOWN else ""
+        cells["J over block updates"] = drawn + more
     rows = "".join(
         f"<tr><th style='text-align:left'>{name}</th>"
         f"<td style='text-align:left'>{cell}</td></tr>"

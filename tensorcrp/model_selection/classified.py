@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from tensorcrp.base.estimator import check_tensor
+from tensorcrp.base.notebook import search_summary, with_summary
 from tensorcrp.base.types import Array, DaskArray, Samples, Stored
 from tensorcrp.storage.sources import map_samples
 
@@ -98,6 +99,12 @@ class FeatureClassifier(ClassifierMixin):
             one = classifier(np.zeros((1, self._n_features_out)))
             dtype, width = one.dtype, (*one.shape[1:], None)[0]
         return map_samples(function, X, dtype, width)
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Scikit-learn's representation in notebooks and, once fitted, a summary."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        fitted = self.__sklearn_is_fitted__()
+        return with_summary(search_summary(self), bundle) if fitted else bundle
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ scikit-learn's `GridSearchCV`, or an error that names the repair.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -75,8 +76,14 @@ def check_scores(scores, classifier):
         )
 
 
-def warn_of_ends(grid, point, names):
-    """Warn of values of a point that are at an end of their grid."""
+def warn_of_ends(grid, point, search):
+    """Warn of a ridge at an end of its grid, and of other values in a user's grids."""
+    default = inspect.signature(type(search)).parameters
+    names = ["reg"] + [
+        name
+        for name in ("smooth", "n_components")
+        if getattr(search, name) is not default[name].default
+    ]
     if ends := grid.at_an_end(point, names):
         values = " and ".join(f"{name}={point[name]}" for name in ends)
         warnings.warn(

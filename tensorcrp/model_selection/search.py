@@ -12,7 +12,6 @@ are nested, so a smaller h costs no fit: a grid costs a few fits, not one per po
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -49,7 +48,12 @@ from tensorcrp.model_selection.ordering import (
     strengths_of,
 )
 from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
-from tensorcrp.model_selection.selection import Options, best_candidate, score_points
+from tensorcrp.model_selection.selection import (
+    Options,
+    best_candidate,
+    one_seed,
+    score_points,
+)
 from tensorcrp.solver.objective import DiscriminantRatio
 from tensorcrp.solver.path import Spec
 from tensorcrp.storage.sources import Source
@@ -285,7 +289,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             grid = new._grid(X, y, weight)
             fewest = min(len(np.unique(train)) for train, _ in folds)
             weight = np.ones(len(y)) if weight is None else weight
-            spec, metrics = new._spec(max(grid.sizes)), new._metrics(grid)
+            spec, shape = new._spec(max(grid.sizes)), new.sample_shape_
+            metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
             options = new._options(X)
             best = new._choose(grid, score_points(search, grid, folds, options))
@@ -316,7 +321,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         self.best_score_ = float(whole[self.best_index_])
         self.best_params_ = points[self.best_index_]
         self.members_ = [points[i] for i in best]
-        warn_of_ends(grid, self.best_params_, self._own_grids())
+        warn_of_ends(grid, self.best_params_, self)
         return best
 
     def _refit(self, search, grid, best, folds, options):
@@ -340,16 +345,6 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         self.distances_.fit(features, sample_weight=search.weight)
         seen = self.distances_.transform(features)
         self.estimator_ = fitted(classifier, seen, search.y, search.weight)
-
-    def _own_grids(self):
-        """Parameters whose best value should not be at an end of its grid."""
-        default = inspect.signature(type(self)).parameters
-        own = [
-            name
-            for name in ("smooth", "n_components")
-            if getattr(self, name) is not default[name].default
-        ]
-        return ["reg", *own]
 
     def _options(self, X):
         """How points and candidates are scored."""
@@ -377,9 +372,6 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         sizes = sizes_of(self.n_components, len(np.unique(y)), shape)
         return Grid(smooths, list(self.ranks), list(self.regs), sizes)
 
-    def _metrics(self, grid):
-        return [metric_of(each, None, self.sample_shape_) for each in grid.smooths]
-
     def _spec(self, longest):
         """What the solver is asked for in every fold."""
         return Spec(
@@ -390,14 +382,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
-            random_state=self._seed(),
+            random_state=one_seed(self.random_state),
         )
-
-    def _seed(self):
-        """One number for every fold: a generator would depend on their order."""
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(2**31)
-        return self.random_state
 
     def _classifiers(self):
         """The classifiers to choose from, unfitted."""

@@ -69,6 +69,13 @@ class Options:
         return Scored(classifier, scorer, self.white)
 
 
+def one_seed(random_state):
+    """One number for every fold: a generator would depend on their order."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(2**31)
+    return random_state
+
+
 def score_points(search, grid, folds, options):
     """Scores (folds, points); NaN in the folds that points did not see in a race."""
     lanes = grid.lanes()
