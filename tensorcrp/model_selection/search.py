@@ -171,7 +171,6 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
     See Also
     --------
     TensorCRP : One model.
-    DistanceFeatures : Cosine distances for any classifier.
 
     Examples
     --------
