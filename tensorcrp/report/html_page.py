@@ -57,11 +57,14 @@ class Part:
 
 
 def page(title, parts, command="", note=""):
-    """One HTML page: title, command, date, and parts in their order."""
+    """One HTML page: title, command, date, and parts in their order.
+
+    Paths may hold bytes that are no UTF-8, which no page can: they are spelled out.
+    """
     date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
     shown = f"<p><code>{escape(command)}</code></p>" if command else ""
     body = "".join(f"<h2>{escape(p.title)}</h2>{p.html}" for p in parts)
-    return (
+    text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
@@ -70,6 +73,7 @@ def page(title, parts, command="", note=""):
         f'<p class="soft">tensorcrp {__version__}, {escape(date)}{escape(note)}</p>'
         f"{body}</body></html>\n"
     )
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def tiles(pairs):
