@@ -27,6 +27,7 @@ from tensorcrp.base.projections import (
     count_components,
     metric_of,
 )
+from tensorcrp.base.shrinkage import oas_reg
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
@@ -38,13 +39,12 @@ from tensorcrp.base.types import (
     Weighting,
 )
 from tensorcrp.base.validation import check_labels
-from tensorcrp.shrinkage import oas_reg
+from tensorcrp.base.whitening import feature_scatter, white_root
 from tensorcrp.solver.cp import cp_tensor, mode_products
 from tensorcrp.solver.model import final_values
 from tensorcrp.solver.objective import DiscriminantRatio
 from tensorcrp.solver.path import Spec, fit_path, is_full
 from tensorcrp.solver.starts import check_factors
-from tensorcrp.whitening import feature_scatter, white_root
 
 
 class TensorCRP(ScatterFit, TensorTransformer):
@@ -63,9 +63,9 @@ class TensorCRP(ScatterFit, TensorTransformer):
     Parameters
     ----------
     n_components : int, "paper" or None, default=None
-        Number of projections h. None for ``3 (c - 1)`` with c classes, from order 2 on
-        at least 27, and at most P, the number of entries of a sample; "paper" for
-        ``min((c - 1)**2, P)``.
+        Number of projections h. None for ``3 (c - 1)`` with c classes, at least 27
+        unless the rank is full, and at most P, the number of entries of a sample;
+        "paper" for ``min((c - 1)**2, P)``.
     rank : int or "full", default=2
         CP rank k of a projection. Ranks of at least ``P / max(l_m)`` represent any
         tensor, as "full" does: ridge LDA on vectorised samples.
@@ -274,7 +274,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
     def _spec(self, scatter):
         """What the solver is asked for."""
         n_classes = len(scatter.classes)
-        h = count_components(self.n_components, n_classes, self.sample_shape_)
+        shape = self.sample_shape_
+        h = count_components(self.n_components, n_classes, shape, self.rank)
         metric, auto = self._metric(), self.reg == "auto"
         return Spec(
             h,
@@ -335,7 +336,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _check_sizes(self, labels):
         shape, rank = self.sample_shape_, self.rank
-        count_components(self.n_components, len(np.unique(labels)), shape)
+        count_components(self.n_components, len(np.unique(labels)), shape, rank)
         self._metric()
         if isinstance(self.init, str) or callable(self.init):
             return

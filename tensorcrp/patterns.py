@@ -87,7 +87,8 @@ class Patterns:
         Parameters
         ----------
         estimator : TensorCRP, TensorCRPCV, or another one with `projections_`
-            Fitted. Of a pipeline the step itself, with X as that step gets it.
+            Fitted; of a search, its `best_estimator_`. Of a pipeline the step itself,
+            with X as that step gets it.
         X : array-like of shape (n, l_1, ..., l_N), or ClassScatter
             Samples, usually those of the fit, read in blocks: memory maps, HDF5, Zarr
             and dask arrays are not loaded. Or their class statistics.
@@ -104,6 +105,8 @@ class Patterns:
                 "TensorCRP or TensorCRPCV, of a pipeline the step itself, e.g. "
                 "pipeline[-1]."
             )
+        # Of an average, the patterns of its best member: factors are of one model.
+        estimator = getattr(estimator, "best_estimator_", estimator)
         scatter = _total_statistics(estimator, X)
         filters = _cp_factors(estimator)
         with bounded_threads(0):  # blocks are small, however many there are

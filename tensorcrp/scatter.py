@@ -227,7 +227,6 @@ class ClassScatter:
 
     @cached_property
     def _energies(self):
-        """What `_energy` has computed, by metric."""
         return {}
 
     def ridge(

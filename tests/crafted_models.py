@@ -142,14 +142,14 @@ def values_in_both_trees(rng):
 
 def models_in_models(rng):
     node = thing("model", "TensorCRP")
-    for _ in range(rng.choice([8, 12, 31])):
+    for _ in range(rng.choice([24, 31])):
         node = thing("model", "TensorCRP", {"verbose": node})
     return model_file({"verbose": node})
 
 
 def deep_lists(rng):
     node = []
-    for _ in range(rng.choice([25, 50])):
+    for _ in range(rng.choice([100, 150])):
         node = rng.choice([[node], {"tuple": [node]}])
     return model_file({"verbose": node})
 

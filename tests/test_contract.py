@@ -141,9 +141,11 @@ def test_flattened_equals_tensors(shape):
 @pytest.mark.parametrize(
     ("n_components", "n_classes", "shape", "expected"),
     [
-        (None, 4, (4, 3), 9),
+        (None, 4, (4, 3), 12),  # as many entries as there are
         (None, 4, (2, 2), 4),
-        (None, 2, (4, 3), 3),
+        (None, 2, (7, 5), 27),  # the least number
+        (None, 12, (7, 5), 33),
+        (None, 2, (12,), 3),  # of vectors there is none
         ("paper", 4, (4, 3), 9),
         ("paper", 5, (4, 3), 12),
         ("paper", 2, (4, 3), 1),
@@ -154,6 +156,10 @@ def test_flattened_equals_tensors(shape):
 def test_number_of_components(n_components, n_classes, shape, expected):
     X, y = samples(shape, n_classes=n_classes)
     assert crp(n_components).fit(X, y).components_.shape == (expected, *shape)
+    full = TensorCRP(n_components, rank="full").fit(X, y)
+    if n_components is None:
+        least = min(3 * (n_classes - 1), np.prod(shape))
+        assert len(full.components_) == least
 
 
 def test_components_are_nested():

@@ -22,6 +22,7 @@ from numpydoc.docscrape import FunctionDoc
 from numpydoc.validate import validate
 from site_links import broken_links
 
+import tensorcrp
 from tensorcrp import baselines
 from tensorcrp.baselines import BASELINES
 from tensorcrp.experiments import registry
@@ -33,6 +34,7 @@ MODULES = (
     "tensorcrp.datasets",
     "tensorcrp.experiments",
     "tensorcrp.files",
+    "tensorcrp.model_selection",
     "tensorcrp.persistence",
     "tensorcrp.plotting",
     "tensorcrp.preprocessing",
@@ -55,7 +57,8 @@ def public():
     for module in map(importlib.import_module, MODULES):
         for name in names_of(module):
             value = getattr(module, name)
-            if not callable(value):
+            again = module is not tensorcrp and name in tensorcrp.__all__
+            if not callable(value) or again:
                 continue
             yield f"{module.__name__}.{name}"
             if inspect.isclass(value):

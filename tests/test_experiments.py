@@ -553,7 +553,7 @@ def test_initial_scale_changes_nothing(data_file):
 def test_objective_is_followed_sweep_by_sweep(data_file, method):
     found = execute(run_of(data_file, method))
     assert found["worst_step"] > -1e-10
-    assert len(found["to_99"]) == len(found["to_999"]) == found["features"] == 6
+    assert len(found["to_99"]) == len(found["to_999"]) == found["features"] == 12
     curve = np.array(found["curve"])
     assert len(curve) == 50
     assert found["to_99"][0] == next(

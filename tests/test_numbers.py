@@ -22,7 +22,7 @@ ESTIMATORS = [
     TensorCRP(rank="full"),
     TensorCRP(init="identity", between="samples"),
     TensorCRP(init="random", n_init=2, random_state=0),
-    TensorCRPCV(ranks=(1,), regs=(1.0,), cv=2),
+    TensorCRPCV(ranks=(1,), regs=(1.0,), smooth=(0.0,), n_components=4, cv=2),
     *(each.cls() for each in baselines.BASELINES),
 ]
 # The loss of an SVM has a scale of its own: neither scale nor offset are free.

@@ -244,28 +244,42 @@ def test_a_pipeline_of_transformers_is_embedded(make_samples):
 def search(make_samples):
     X, y = make_samples((4, 3), n=60, seed=1)
     grids = {"ranks": (1, 2, "full"), "regs": (0.1, 1.0), "n_components": (1, 2, 4)}
-    return TensorCRPCV(**grids, cv=3).fit(X, y)
+    return TensorCRPCV(**grids, cv=3, race=False).fit(X, y)
 
 
 def mean_score(search, rank, reg, size):
     """The mean of one point of the grid, looked up by its parameters."""
     results = search.cv_results_
-    point = {"rank": rank, "reg": reg, "n_components": size}
+    point = {"smooth": search.best_params_["smooth"]}
+    point |= {"rank": rank, "reg": reg, "n_components": size}
     return results["mean_test_score"][results["params"].index(point)]
 
 
 def test_paths_are_the_results_of_the_search(search):
     display = PathDisplay.from_estimator(search)
-    assert display.best == search.best_params_
+    assert {"smooth": search.best_params_["smooth"], **display.best} == (
+        search.best_params_
+    )
     best = search.best_params_["n_components"]
     for line, rank in zip(display.lines_, search.ranks, strict=True):
         expected = [100 * mean_score(search, rank, reg, best) for reg in search.regs]
         np.testing.assert_allclose(line.lines[0].get_ydata(), expected)
         np.testing.assert_array_equal(line.lines[0].get_xdata(), search.regs)
         assert line.get_label() == f"rank k = {rank}"
-    folds = [search.cv_results_[f"split{i}_test_score"] for i in range(3)]
+    smooth = search.cv_results_["param_smooth"] == search.best_params_["smooth"]
+    folds = [search.cv_results_[f"split{i}_test_score"][smooth] for i in range(3)]
     error = np.std(folds, axis=0, ddof=1) / np.sqrt(3)
     np.testing.assert_allclose(display.standard_error.ravel(), error)
+
+
+def test_paths_of_a_race(make_samples):
+    X, y = make_samples((4, 3), n=60, seed=1)
+    regs = tuple(np.logspace(-3, 2, 12))
+    search = TensorCRPCV(ranks=(1, 2), regs=regs, n_components=2, cv=4).fit(X, y)
+    assert set(search.cv_results_["n_splits"]) == {2, 4}
+    display = PathDisplay.from_estimator(search)
+    assert display.best["reg"] == search.best_params_["reg"]
+    assert np.isfinite(display.mean).all() and np.isfinite(display.standard_error).all()
 
 
 def test_paths_over_any_parameter(search):

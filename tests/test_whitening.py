@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tensorcrp import ClassScatter, TensorCRP, shrinkage
-from tensorcrp.shrinkage import oas_reg
+from tensorcrp import ClassScatter, TensorCRP
+from tensorcrp.base import shrinkage
+from tensorcrp.base.shrinkage import oas_reg
 from tensorcrp.solver import Euclidean, Smoothness
 
 

@@ -17,6 +17,7 @@ from tensorcrp.base.parameters import (
     check_strengths,
 )
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
+from tensorcrp.solver.path import is_full
 from tensorcrp.solver.starts import INITS
 
 # With few classes, 3 (c - 1) projections of low rank are too few: four classes of clips
@@ -24,11 +25,15 @@ from tensorcrp.solver.starts import INITS
 LEAST_COMPONENTS = 27
 
 
-def count_components(given, n_classes, shape):
-    """The number of projections h for so many classes and a sample shape, checked."""
+def count_components(given, n_classes, shape, rank=1):
+    """The number of projections h for so many classes and a sample shape, checked.
+
+    The least number is for low ranks: of vectors, and at full rank, later projections
+    have little but rounding left to separate.
+    """
     n_features, others = prod(shape), n_classes - 1
     if given is None:
-        least = LEAST_COMPONENTS if len(shape) > 1 else 1
+        least = 1 if is_full(rank, shape) else LEAST_COMPONENTS
         return min(max(3 * others, least), n_features)
     if given == "paper":
         return min(others**2, n_features)

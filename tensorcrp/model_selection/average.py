@@ -22,11 +22,11 @@ from sklearn.metrics import check_scoring
 
 from tensorcrp.base.fitting import statistics
 from tensorcrp.base.types import Array, Floats
+from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import DistanceFeatures
 from tensorcrp.model_selection.folds import Search, fitted, scored, within_scatter
 from tensorcrp.model_selection.grid import Grid
 from tensorcrp.solver.path import fit_path
-from tensorcrp.whitening import white_root
 
 
 def lane_mixing(

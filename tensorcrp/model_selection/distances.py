@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.types import Floats
-from tensorcrp.whitening import shrunk_covariance
+from tensorcrp.base.whitening import shrunk_covariance
 
 Distance = Literal["euclidean", "cosine", "both"]
 DISTANCES = ("euclidean", "cosine", "both")
@@ -58,6 +58,7 @@ class DistanceFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     mean_: Floats
     scales_: Floats
+    n_features_in_: int
 
     def __init__(self, distance: Distance = "both") -> None:
         self.distance = distance
@@ -71,7 +72,7 @@ class DistanceFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, h)
             Features.
-        y : None
+        y : object, default=None
             Ignored.
         sample_weight : array-like of shape (n,), default=None
             Weight of each sample; None for equal weights.

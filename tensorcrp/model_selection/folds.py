@@ -28,12 +28,12 @@ from tensorcrp.base.memory import memory_limit
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.validation import TooFewSamples
+from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import nearest, white_alike
 from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
 from tensorcrp.solver.metric import Euclidean
 from tensorcrp.solver.path import Spec, fit_path, is_full
 from tensorcrp.storage.sources import Source, map_samples
-from tensorcrp.whitening import white_root
 
 
 @dataclass(frozen=True)

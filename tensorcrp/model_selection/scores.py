@@ -15,7 +15,15 @@ from tensorcrp.model_selection.grid import TIE
 
 
 class GridEndWarning(UserWarning):
-    """The best value is at an end of the values that were tried."""
+    """The best value is at an end of the values that were tried.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from tensorcrp.model_selection import GridEndWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", GridEndWarning)  # as it is meant to be
+    """
 
 
 def results_of(grid, scores):

@@ -36,6 +36,8 @@ class PathDisplay:
         Ridges that were tried.
     n_components : sequence of int
         Numbers of components that were tried.
+    best : dict, default=None
+        The point to mark; None for the best mean.
     label : str, default="accuracy in cross-validation, %"
         What the numbers are.
 
@@ -71,8 +73,8 @@ class PathDisplay:
     >>> search = TensorCRPCV(ranks=(1, 2), regs=(0.1, 1.0, 10.0), cv=3).fit(X, y)
     >>> display = PathDisplay.from_estimator(search)
     >>> display.mean.shape, len(display.lines_)
-    ((2, 3, 2), 2)
-    >>> display.best == search.best_params_
+    ((2, 3, 4), 2)
+    >>> display.best["reg"] == search.best_params_["reg"]
     True
     >>> plt.close(display.figure_)
     """
@@ -89,6 +91,7 @@ class PathDisplay:
         ranks: Sequence[Rank] | Array,
         regs: Sequence[float] | Array,
         n_components: Sequence[int] | Array,
+        best: dict[str, Any] | None = None,
         label: str = "accuracy in cross-validation, %",
     ) -> None:
         self.scores, self.label = np.asarray(scores, float), label
@@ -100,11 +103,13 @@ class PathDisplay:
                 f"scores has shape {self.scores.shape}; for these grids give scores of "
                 f"shape (folds, {', '.join(map(str, wanted))}), at least one fold."
             )
-        self.mean = self.scores.mean(axis=0)
-        folds = len(self.scores)
-        spread = self.scores.std(axis=0, ddof=1) if folds > 1 else 0 * self.mean
-        self.standard_error = spread / np.sqrt(folds)
+        folds = (~np.isnan(self.scores)).sum(axis=0)  # a race leaves some out
+        self.mean = np.nansum(self.scores, axis=0) / folds
+        squares = np.nansum((self.scores - self.mean) ** 2, axis=0)
+        self.standard_error = np.sqrt(squares / np.maximum(folds - 1, 1) / folds)
         self._best = np.unravel_index(self.mean.argmax(), wanted)
+        if best is not None:
+            self._best = tuple(self.grid[name].index(best[name]) for name in NAMES)
         self.best = {n: self.grid[n][i] for n, i in zip(NAMES, self._best, strict=True)}
 
     @classmethod
@@ -133,12 +138,15 @@ class PathDisplay:
             )
         grid = [list(dict.fromkeys(results[f"param_{name}"])) for name in NAMES]
         scores = np.empty((estimator.n_splits_, *map(len, grid)))
+        best = estimator.best_params_
         for i, point in enumerate(results["params"]):
+            if point.get("smooth") != best.get("smooth"):  # the path at the best one
+                continue
             place = [v.index(point[n]) for n, v in zip(NAMES, grid, strict=True)]
             for fold in range(estimator.n_splits_):
                 scores[(fold, *place)] = results[f"split{fold}_test_score"][i]
         names = dict(zip(("ranks", "regs", "n_components"), grid, strict=True))
-        return cls(scores, **names).plot(ax=ax, **how)
+        return cls(scores, **names, best=best).plot(ax=ax, **how)
 
     def plot(
         self,

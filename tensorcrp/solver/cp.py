@@ -178,8 +178,10 @@ def _leading_pairs(matrices):
         return _leading_pairs(matrices.transpose(0, 2, 1))[::-1]
     u = top_eigenvectors(matrices @ matrices.transpose(0, 2, 1))
     v = (u[:, None] @ matrices)[:, 0]
-    v[~v.any(axis=1), 0] = 1.0
-    return u, v / np.linalg.norm(v, axis=1, keepdims=True)
+    sizes = np.linalg.norm(v, axis=1, keepdims=True)
+    null = sizes[:, 0] == 0  # or too small for its square to be a number
+    v[null] = np.eye(1, v.shape[1])
+    return u, v / np.where(sizes > 0, sizes, 1.0)
 
 
 def cp_normalize(factors):
