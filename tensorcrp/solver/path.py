@@ -163,8 +163,7 @@ def fit_path(scatter: Statistics, spec: Spec) -> list[Model]:
     Returns
     -------
     list of Model
-        In the order of `Spec.lanes`; of all combinations, ridges vary fastest, then
-        ranks, then metrics.
+        In the order of `Spec.lanes`; or ridges fastest, then ranks, then metrics.
 
     Examples
     --------
