@@ -4,6 +4,8 @@ import mne
 import numpy as np
 import pytest
 
+from tensorcrp import TensorCRPCV
+from tensorcrp.files import FileClassifier
 from tensorcrp.signals import epochs_to_tensor
 
 NAMES = ["Fz", "Cz", "Pz", "Oz", "EOG1", "STI"]
@@ -151,3 +153,18 @@ def test_epochs_with_missing_values(epochs):
         epochs_to_tensor(broken)
     broken.info["bads"] = ["Cz"]
     assert np.isfinite(epochs_to_tensor(broken).data).all()
+
+
+def test_a_file_of_epochs_becomes_a_model_with_names(epochs, tmp_path):
+    """From .fif to labels: data channels only, names of events as classes."""
+    rng = np.random.default_rng(1)
+    epochs._data[CODES == 7, 1] += 5e-6 * np.sin(np.arange(120) / 5)
+    epochs._data[:, 5] = rng.permuted(CODES)[:, None]
+    epochs.save(tmp_path / "some-epo.fif", verbose=False)
+    grid = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 1}
+    search = TensorCRPCV(**grid, average=1, distance="euclidean")
+    model = FileClassifier(search=search, random_state=0).fit(tmp_path / "some-epo.fif")
+    assert sorted(model.classes_) == ["left", "right"]
+    assert model.model_[-1].sample_shape_ == (4, 120)
+    expected = np.where(CODES == 7, "left", "right")
+    np.testing.assert_array_equal(model.predict(tmp_path / "some-epo.fif"), expected)
