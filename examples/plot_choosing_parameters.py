@@ -27,7 +27,7 @@ n_classes = len(data.target_names)
 X_train, X_test, y_train, y_test = train_test_split(
     X, y, train_size=8 * n_classes, stratify=y, random_state=0
 )
-ranks, regs = [1, 2, "full"], [0.03, 0.3, 3.0]
+ranks, regs = [1, 2, "full"], [0.03, 0.3, 3.0, 30.0]
 
 # %%
 # The whole grid at once. The estimator is a classifier too: at the end it fits 1-NN to

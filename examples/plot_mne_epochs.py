@@ -67,7 +67,8 @@ print(tensor.DESCR, tensor.mode_names, tensor.target_names)
 # Nested cross-validation: outer folds test on blocks that neither the fit nor the
 # choice of rank and ridge has seen. Metadata routing hands the blocks to both.
 
-search = TensorCRPCV(LinearDiscriminantAnalysis(), ranks=(1, 2), cv=GroupKFold(3))
+grid = {"ranks": (1, 2), "regs": (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)}
+search = TensorCRPCV(LinearDiscriminantAnalysis(), **grid, cv=GroupKFold(3))
 with sklearn.config_context(enable_metadata_routing=True):
     nested = clone(search).set_fit_request(groups=True)
     scores = cross_val_score(

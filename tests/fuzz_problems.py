@@ -113,7 +113,7 @@ def entries(rng, size, y):
 def estimator(rng, shape):
     most = min(prod(shape), 6)
     return TensorCRP(
-        [None, "paper", *rng.integers(1, most + 1, 6).tolist()][rng.integers(8)],
+        [most, "paper", *rng.integers(1, most + 1, 6).tolist()][rng.integers(8)],
         rank=[int(rng.integers(1, 6)), "full"][int(rng.random() < 0.15)],
         reg=float(rng.choice([0.0, 1e-9, 1e-3, 0.3, 1.0, 1e3, 1e9])),
         reg_scale=str(rng.choice(["relative", "relative", "absolute"])),

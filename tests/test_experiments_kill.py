@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tensorcrp.base.results import parse_rows
+from tensorcrp.experiments import data
 from tensorcrp.experiments.compare import compare_plan
 from tensorcrp.experiments.data import load
 from tensorcrp.experiments.engine import run_all
@@ -165,4 +166,4 @@ def test_workers_end_with_their_parent(tmp_path, number):
 def test_data_are_loaded_once(plan):
     load.cache_clear()
     run_all(plan[:5], Store(), shown=False)
-    assert load.cache_info().misses == 1
+    assert data._load.cache_info().misses == 1

@@ -84,18 +84,24 @@ def check_scores(scores, classifier):
         )
 
 
-def warn_of_ends(grid, point, search):
-    """Warn of a ridge at an end of its grid, and of other values in a user's grids."""
+def warn_of_ends(grid, search):
+    """Warn if most of the average has its ridge at an end of the grid.
+
+    The same for other parameters whose grid is the user's.
+    """
     default = inspect.signature(type(search)).parameters
     names = ["reg"] + [
         name
         for name in ("smooth", "n_components")
         if getattr(search, name) is not default[name].default
     ]
-    if ends := grid.at_an_end(point, names):
-        values = " and ".join(f"{name}={point[name]}" for name in ends)
+    ends = [grid.at_an_end(point, names) for point in search.members_]
+    shares = {n: np.dot(search.weights_, [n in each for each in ends]) for n in names}
+    found = [f"{n}={search.best_params_[n]}" for n in ends[0] if shares[n] > 0.5]
+    if found:
         warnings.warn(
-            f"the best {values} is at an end of its grid; try values beyond it.",
+            f"the best {' and '.join(found)} is at an end of its grid; try values "
+            "beyond it.",
             GridEndWarning,
             stacklevel=4,
         )

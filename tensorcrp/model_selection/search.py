@@ -320,7 +320,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         self.best_score_ = float(whole[self.best_index_])
         self.best_params_ = points[self.best_index_]
         self.members_ = [points[i] for i in best]
-        warn_of_ends(grid, self.best_params_, self)
+        warn_of_ends(grid, self)
         return best
 
     def _refit(self, search, grid, best, folds, options):
