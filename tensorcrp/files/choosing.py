@@ -25,6 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import check_random_state
 
 from tensorcrp.base.progress import progress
 from tensorcrp.files.predictions import scores_of
@@ -42,6 +43,7 @@ SEARCH = {
     **{"average": 10, "distance": "euclidean"},
 }
 FEW = 6  # files of a class
+TRIES = 20  # seeds of folds
 # Name -> a function that gives an unfitted classifier of the features.
 CLASSIFIERS = {
     "lda": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
@@ -118,7 +120,21 @@ def splitter(y, groups, n, random_state):
         return StratifiedKFold(folds, shuffle=True, random_state=random_state)
     pairs = np.unique(np.column_stack([y, groups]), axis=0)
     folds = _n_folds(n, np.bincount(pairs[:, 0]).min())
-    return StratifiedGroupKFold(folds, shuffle=True, random_state=random_state)
+    first = check_random_state(random_state).randint(2**16)
+    for seed in range(first, first + TRIES):
+        found = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+        if _all_classes_train(found, y, groups):
+            return found
+    return found
+
+
+def _all_classes_train(folds, y, groups):
+    """Whether every class is among the training samples of every fold.
+
+    Groups of few samples may leave a fold without a class, depending on the seed.
+    """
+    parts = folds.split(np.zeros(len(y)), y, groups)
+    return all(len(np.unique(y[train])) == y.max() + 1 for train, _ in parts)
 
 
 def _n_folds(n, smallest):
