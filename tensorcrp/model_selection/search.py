@@ -112,8 +112,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
     n_init : int, default=1
         Number of starts of each projection.
     max_iter : int, default=1
-        Largest number of sweeps over the modes for one projection. From the start
-        "lda", one sweep gives the accuracy of twenty.
+        Largest number of sweeps over the modes for one projection. One keeps a large
+        grid affordable.
     tol : float, default=0.0
         A projection is done when a sweep raises J by no more than this share; with 0,
         after `max_iter` sweeps.
