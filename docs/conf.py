@@ -71,6 +71,22 @@ def leave_out(app, what, name, value, skip, options):
     return True if theirs else None
 
 
+def accessible(app, page, template, context, doctree):
+    """Repair what a screen reader cannot use.
+
+    A list needs items, and what opens a part of the sidebar needs a name.
+    """
+    if "body" in context:
+        context["body"] = context["body"].replace(' role="list"', "")
+    toctree = context["generate_toctree_html"]
+
+    def named(*args, **kwargs):
+        made = str(toctree(*args, **kwargs))
+        return made.replace("<summary>", '<summary aria-label="Show its pages">')
+
+    context["generate_toctree_html"] = named
+
+
 # --- code and figures -----------------------------------------------------------------
 
 doctest_global_setup = "import os; os.environ.pop('TENSORCRP_DATA', None)"
@@ -94,6 +110,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "ExampleTitleSortKey",
     "show_signature": False,
     "write_computation_times": False,
+    "thumbnail_size": (400, 300),
     "plot_gallery": "True",
 }
 
@@ -109,7 +126,15 @@ html_show_sourcelink = False
 html_sidebars = {"index": [], "install": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
-    "logo": {"text": "tensorcrp", "image_light": "_static/logo.svg"},
+    "logo": {
+        "text": "tensorcrp",
+        "alt_text": "",  # the name is beside it
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo-dark.svg",
+    },
+    # Its wider form has a visible text that is not its accessible name.
+    "navbar_persistent": ["search-button"],
+    "collapse_navigation": True,
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -122,3 +147,4 @@ html_theme_options = {
 def setup(app):
     """Connect what is above."""
     app.connect("autodoc-skip-member", leave_out)
+    app.connect("html-page-context", accessible, priority=900)  # after the theme

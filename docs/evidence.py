@@ -1,48 +1,85 @@
 """Write what real sets say into the pages, from the rows of a comparison.
 
     TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR
+    tensorcrp compare --out DIR
     python docs/evidence.py DIR
 
-In: ``DIR/rows.jsonl``. Out: ``docs/results/real.jsonl`` (the rows, without settings
+In: ``DIR/rows.jsonl`` of either comparison. Out: ``docs/results/real.jsonl`` and
+``main.jsonl`` (the rows, without settings
 that were not chosen), and between two markers each a section of ``docs/performance.md``
-and a summary in the README; and the leaderboard in ``docs/_static``. Without DIR, the
-pages are written again from the rows that are there. A test checks that the pages are
-what the rows say.
+and tables in the README; and the leaderboard in ``docs/_static``. Rows of DIR join
+those that are there and replace those of the same run. Without DIR, the pages are
+written again from the rows that are there. A test checks that the pages are what the
+rows say.
 """
 
 import sys
+from operator import itemgetter
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
-from tensorcrp.experiments.evidence_page import section, slim, summary, with_section
+from tensorcrp.experiments.evidence_page import (
+    headline,
+    main_command,
+    section,
+    slim,
+    summary,
+    with_section,
+)
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.paper.compact import compact, expand
 
 DOCS = Path(__file__).parent
 ROWS = DOCS / "results" / "real.jsonl"
+MAIN_ROWS = DOCS / "results" / "main.jsonl"
+MAIN_SETS = ("digits", "moving_shapes")  # of the command without a preset
 BOARD = DOCS / "_static" / "leaderboard.html"
-# Page: name of its markers, and what stands between them.
+README = DOCS.parent / "README.md"
+# Page: names of its markers, and what stands between them, from the rows of `ROWS`.
 PAGES = {
-    DOCS / "performance.md": ("real sets", section),
-    DOCS.parent / "README.md": ("real sets", summary),
+    DOCS / "performance.md": {"real sets": section},
+    DOCS / "index.md": {
+        "headline": lambda rows: headline(
+            rows, '<a href="_static/leaderboard.html">{}</a>'
+        )
+    },
+    README: {
+        "headline": lambda rows: headline(rows, "[{}](docs/performance.md)"),
+        "real sets": summary,
+    },
 }
 
 
 def page(path, rows):
     """A page as the rows have it."""
-    name, write = PAGES[path]
-    return with_section(path.read_text(encoding="utf-8"), name, write(rows))
+    text = path.read_text(encoding="utf-8")
+    for name, write in PAGES[path].items():
+        text = with_section(text, name, write(rows))
+    if path == README:
+        text = with_section(text, "main command", main_command(rows_there(MAIN_ROWS)))
+    return text
 
 
-def rows_there():
+def rows_there(path=ROWS):
     """The rows behind the pages."""
-    return expand(ROWS.read_text(encoding="utf-8"))
+    return expand(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def joined(rows, more):
+    """Rows with more rows, which replace those of the same run."""
+    run = itemgetter("data", "train", "split", "method", "most")
+    return list(({run(row): row for row in rows} | {run(r): r for r in more}).values())
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        rows, _ = parse_rows((Path(sys.argv[1]) / "rows.jsonl").read_text("utf-8"))
-        ROWS.write_text(compact([slim(row) for row in rows], times=True), "utf-8")
+        more, _ = parse_rows((Path(sys.argv[1]) / "rows.jsonl").read_text("utf-8"))
+        for path in (ROWS, MAIN_ROWS):
+            mine = [r for r in more if (r["data"] in MAIN_SETS) == (path == MAIN_ROWS)]
+            if mine:
+                rows = joined(rows_there(path), [slim(row) for row in mine])
+                path.write_text(compact(rows, times=True), "utf-8")
     for path in PAGES:
         path.write_text(page(path, rows_there()), "utf-8")
-    BOARD.write_text(leaderboard(rows_there()), "utf-8")
+    text = leaderboard(rows_there(), home="../index.html")
+    BOARD.write_text(text, "utf-8")

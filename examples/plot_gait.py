@@ -87,8 +87,8 @@ print(f"  TensorCRP, order 3 {nearest(*map(crp.transform, (X[train], X[test]))):
 # One sample, and below it the first projections as film strips: light and yellow
 # weights are positive, dark and blue ones negative.
 
-fig, axes = plt.subplots(1, 10, figsize=(9, 1.8), layout="constrained")
-for t, ax in enumerate(axes):
+fig, axes = plt.subplots(2, 5, figsize=(6.5, 4.4), layout="constrained")
+for t, ax in enumerate(axes.flat):
     ax.imshow(X[train[0], :, :, t], cmap="gray_r")
     ax.set(title=f"t = {t}", xticks=[], yticks=[])
 names = ["row", "column", "t"]

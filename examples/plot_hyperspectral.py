@@ -7,6 +7,8 @@ a factor for every mode, so the spectral factor is a curve over the bands. The
 Indian Pines scene comes with tensorly: 5x5 patches, 200 bands, 12 kinds of land.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier

@@ -8,6 +8,8 @@ of between-class to within-class variation. We follow one fit from the data to t
 classifier, on scikit-learn's 8x8 digits, or on USPS if ``TENSORCRP_DATA`` is set.
 """
 
+# sphinx_gallery_thumbnail_number = 4
+
 import os
 
 import matplotlib.pyplot as plt

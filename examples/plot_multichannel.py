@@ -59,9 +59,8 @@ print("share in the planted span: filters", share(found.filters_).round(2))
 print("                          patterns", share(found.patterns_).round(2))
 how = {"mode_names": ["channel", "time (s)"], "mode_values": [None, locked.times]}
 how["positions"] = locked.positions
-display = ProjectionDisplay.from_estimator(
-    crp, components=[0, 1], kind="patterns", X=locked.data, **how
-)
+how |= {"kind": "patterns", "X": locked.data, "components": [0, 1]}
+display = ProjectionDisplay.from_estimator(crp, **how)
 
 # %%
 # The three planted maps. Two projections separate three classes: each pattern is a
@@ -77,14 +76,16 @@ fig, axes = plt.subplots(1, 3, figsize=(6, 2.2), layout="constrained")
 planted.plot(kind="patterns", ax=axes)
 
 # %%
-# Order 3: the patterns show where, at which frequency, and when. The bursts have 10 Hz.
+# Order 3: the patterns show where, at which frequency, and when the first feature is
+# large: more power over the right of the head, and less over the left front. The bursts
+# have 10 Hz (dotted), between two frequencies of the spectrogram, and are strongest in
+# the middle.
 
 crp = TensorCRP(1, rank=1).fit(spectra.data, free.target)
 how = {"mode_names": ["channel", "frequency (Hz)", "time (s)"]}
 how["mode_values"] = [None, spectra.frequencies, spectra.times]
-display = ProjectionDisplay.from_estimator(
-    crp, kind="patterns", X=spectra.data, positions=free.positions, **how
-)
+how |= {"kind": "patterns", "X": spectra.data, "positions": free.positions}
+display = ProjectionDisplay.from_estimator(crp, **how)
 display.axes_[0, 1].axvline(10, color="gray", ls=":")
 
 # %%

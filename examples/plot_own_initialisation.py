@@ -3,8 +3,9 @@ Writing your own initialisation
 ===============================
 
 Block ascent finds a local maximum that depends on the start. ``init`` takes a name,
-arrays, or a function ``init(shape, rank, random_state)`` that returns one array ``(l_m,
-k)`` per mode. We write one for images: smooth cosine waves, low frequencies first, and
+arrays, CP tensors, or a function ``init(shape, rank, random_state)`` that returns one
+array ``(l_m, k)`` per mode; a fourth parameter, ``component``, is the number of the
+projection. We write one for images: smooth cosine waves, low frequencies first, and
 compare it with the built-in starts.
 """
 

@@ -1,16 +1,17 @@
 """The ``tensorcrp`` command: hands over to the module of each of its commands.
 
 Only the module of the command that runs is loaded: ``--version`` and ``--help`` answer
-at once. Such a module has ``add_command(commands)``, which adds a parser with three
-defaults: ``run``, a function from parsed arguments to an exit code; ``error``, the
-parser's method for usage errors; ``kept``, a function from parsed arguments to a
-sentence on what is left of a command that ended early.
+at once. Such a module has ``add_command(commands)``, which adds a parser with two
+defaults: ``run``, a function from parsed arguments to an exit code; ``kept``, a
+function from parsed arguments to a sentence on what is left of a command that ended
+early.
 
 Everything that ends a command early becomes a sentence and an exit code here.
 """
 
 import argparse
 import os
+import shlex
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -42,6 +43,7 @@ COMMANDS = {
     ),
 }
 FAILED = 1
+BAD_REQUEST = 2  # as argparse ends
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 UNREAD = 141  # as a shell reports a command whose reader has gone
 ENDINGS = (KeyboardInterrupt, OSError, MemoryError, BrokenProcessPool)
@@ -51,13 +53,16 @@ def main(argv=None):
     """Run the command; returns the exit code."""
     argv = sys.argv[1:] if argv is None else argv
     args = _parser(argv[:1]).parse_args(argv)
+    args.command_line = shlex.join(["tensorcrp", *map(str, argv)])
     _print_any_text()
     try:
         code = args.run(args)
         _flush()
         return code
     except BadRequest as error:
-        args.error(str(error))  # prints the usage and exits with 2
+        # The usage helps with options; argparse prints it with its own errors.
+        print(f"tensorcrp {args.command}: error: {error}", file=sys.stderr)
+        raise SystemExit(BAD_REQUEST) from error
     except ENDINGS as error:
         return _ended(error, args)
 
@@ -115,7 +120,3 @@ def _reason(error, args):
         return f"error: {str(error).rstrip('.')}"
     place = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
     return f"error: {error.strerror}{place}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,52 +10,67 @@ The one place where statistics (`scatter`) and optimisation (`solver`) meet.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import ScatterFit
+from tensorcrp.base.labelled import LabelledFactors
 from tensorcrp.base.notebook import summary, with_summary
-from tensorcrp.base.parameters import check_flag, check_integer, check_real
+from tensorcrp.base.parameters import (
+    check_flag,
+    check_function,
+    check_integer,
+    check_real,
+)
 from tensorcrp.base.projections import (
+    check_earlier_shape,
     check_search_parameters,
+    check_start,
     count_components,
     metric_of,
+    printed_components,
+    warn_of_unfinished,
 )
 from tensorcrp.base.shrinkage import oas_reg
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
+    Callback,
+    ClassWeight,
+    Flags,
     Floats,
     Init,
-    RandomState,
+    Integers,
+    RandomSource,
     Rank,
     RegScale,
     Weighting,
 )
 from tensorcrp.base.validation import check_labels
-from tensorcrp.base.whitening import feature_scatter, white_root
+from tensorcrp.base.whitening import white_root
 from tensorcrp.solver.cp import cp_tensor, mode_products
-from tensorcrp.solver.model import final_values
+from tensorcrp.solver.full_rank import is_full
+from tensorcrp.solver.model import final_values, sweeps_of_each
 from tensorcrp.solver.objective import DiscriminantRatio
-from tensorcrp.solver.path import Spec, fit_path, is_full
-from tensorcrp.solver.starts import check_factors
+from tensorcrp.solver.path import Spec, fit_path
 
 
-class TensorCRP(ScatterFit, TensorTransformer):
-    """Compound Rank-k Projections: discriminant features of matrices and tensors.
+class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
+    r"""Compound Rank-k Projections: discriminant features of matrices and tensors.
 
     Each of h features is the inner product of a sample with a tensor of CP rank at
     most k, ``W = sum_r u_r^(1) o ... o u_r^(N)``. Projections are found one at a
     time. Each maximises the ratio of between-class to within-class variation,
 
-    ``J(W) = sum_c <Xbar_c - Xbar, W>^2
-    / (sum_c sum_{i in c} <X_i - Xbar_c, W>^2 + lambda ||W||^2)``,
+    .. math::
+
+        J(W) = \frac{\sum_c \langle \bar X_c - \bar X,\, W \rangle^2}
+        {\sum_c \sum_{i \in c} \langle X_i - \bar X_c,\, W \rangle^2
+        + \lambda\, \|W\|^2},
 
     on samples deflated by the earlier projections. Order 2 is the method of [1]_, order
     1 is regularised linear discriminant analysis.
@@ -94,10 +109,15 @@ class TensorCRP(ScatterFit, TensorTransformer):
         How class means count in the numerator: each once, as in the paper, or by the
         size of the class, as in classical LDA. With two classes the projections are
         the same.
-    init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes by label, times `sample_weight`; "balanced" gives every class
+        the same sum of weights. Not for statistics of batches unless it is a dict.
+    init : {"lda", "identity", "random"}, callable, arrays or CPTensor, default="lda"
         Start of each projection: the best tensor of any rank truncated to rank k, the
-        paper's identity matrices, normal random numbers, the arrays ``(l_m, k)`` that
-        ``init(shape, rank, random_state)`` returns, or the same arrays every time.
+        paper's identity matrices, normal random numbers, or the arrays ``(l_m, k)``
+        that ``init(shape, rank, random_state, component)`` returns (the last argument
+        may be left out). Or arrays ``(l_m, k)``, the same every time, or ``(h, l_m,
+        k)``; or a tensorly ``CPTensor``, or a list of one per projection.
     n_init : int, default=1
         Number of starts of each projection, of which the best is kept. All but the
         first are random.
@@ -106,9 +126,13 @@ class TensorCRP(ScatterFit, TensorTransformer):
     tol : float, default=0.1
         A projection is done when a sweep raises J by at most this share. With 0,
         every projection gets `max_iter` sweeps and no warning.
+    warm_start : bool, default=False
+        Whether a fit starts from the projections of the last one, e.g. with another
+        ridge. Projections and columns beyond the last number and rank start as `init`
+        says.
     sample_shape : tuple of int, default=None
         Shape of a sample when the rows of X are flattened samples.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Source of random starts. Nothing else is random.
     max_memory : float, default=None
         Bytes that `fit` may use for a centred copy of the samples, or for P rows if
@@ -117,6 +141,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
     max_rows : int, default=None
         Rows that `partial_fit` and `fit_batches` may keep of all batches. None for P,
         which is exact; fewer rows give an approximation, see `root_error_`.
+    callback : callable, default=None
+        Called as ``callback(p, objective, n_iter, factors)`` after projection p, see
+        `tensorcrp.solver.Spec`; all have one entry. If it returns True, the fit ends
+        with the projections 0 to p.
     verbose : int, default=0
         Print a line on memory, and one after each projection.
 
@@ -137,6 +165,11 @@ class TensorCRP(ScatterFit, TensorTransformer):
         J after each block update.
     n_iter_ : int
         Largest number of sweeps that a projection took.
+    n_iters_ : ndarray of int, shape (h,)
+        Sweeps of each projection.
+    converged_ : ndarray of bool, shape (h,), or None
+        Whether each projection was done by `tol`; None in a model from a file of
+        version 0.3 or earlier.
     lambda_ : float
         The ridge in the scale of the data, the paper's lambda.
     root_error_ : float
@@ -180,6 +213,8 @@ class TensorCRP(ScatterFit, TensorTransformer):
     objective_: Floats
     history_: list[Floats]
     n_iter_: int
+    n_iters_: Integers
+    converged_: Flags | None
     lambda_: float
     mixing_: Floats | None
     root_error_: float
@@ -196,14 +231,17 @@ class TensorCRP(ScatterFit, TensorTransformer):
         metrics: Sequence[Array | None] | None = None,
         white: bool = False,
         between: Weighting = "classes",
+        class_weight: ClassWeight = None,
         init: Init = "lda",
         n_init: int = 1,
         max_iter: int = 20,
         tol: float = 0.1,
+        warm_start: bool = False,
         sample_shape: Sequence[int] | None = None,
-        random_state: RandomState = None,
+        random_state: RandomSource = None,
         max_memory: float | None = None,
         max_rows: int | None = None,
+        callback: Callback | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -214,17 +252,21 @@ class TensorCRP(ScatterFit, TensorTransformer):
         self.metrics = metrics
         self.white = white
         self.between = between
+        self.class_weight = class_weight
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.warm_start = warm_start
         self.sample_shape = sample_shape
         self.random_state = random_state
         self.max_memory = max_memory
         self.max_rows = max_rows
+        self.callback = callback
         self.verbose = verbose
 
     objective_ = property(final_values)
+    n_iters_ = property(sweeps_of_each)
 
     def cp_tensor(self, component: int) -> Any:
         """One projection as a tensorly ``CPTensor``.
@@ -245,33 +287,25 @@ class TensorCRP(ScatterFit, TensorTransformer):
     def _repr_mimebundle_(self, **kwargs):
         """Scikit-learn's representation in notebooks and, once fitted, a summary."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        fitted = self.__sklearn_is_fitted__()
-        if not fitted:
+        if not self.__sklearn_is_fitted__():
             return bundle
         return with_summary(summary(self), bundle, self.history_)
 
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
         shaped = scatter.reshape(self.sample_shape_)
-        (model,) = fit_path(shaped, self._spec(shaped))
-        self.classes_, self.root_error_ = scatter.classes, relative_error(scatter)
-        self.mixing_ = self._mixing(shaped, model)
-        del scatter, shaped  # the working copy makes room for the projections
+        earlier = vars(self).pop("_earlier", None)
+        (model,) = fit_path(shaped, self._spec(shaped, earlier))
+        self.classes_ = scatter.classes
+        self.root_error_ = scatter.error / scatter.trace if scatter.error else 0.0
         with bounded_threads(0):
+            self.mixing_ = self._mixing(shaped, model)
+            del scatter, shaped  # the working copy makes room for the projections
             self._take(model)
-        unfinished = int((~model.result.converged).sum())
-        if unfinished and self.tol > 0:
-            warnings.warn(
-                f"{unfinished} of {len(self.history_)} projections still gained "
-                f"more than tol={self.tol} in sweep max_iter={self.max_iter}; their "
-                "features are usable. Raise max_iter or tol, or set tol=0 for a fixed "
-                "number of sweeps.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_of_unfinished(model.result.converged, self.tol, self.max_iter)
         return self
 
-    def _spec(self, scatter):
+    def _spec(self, scatter, earlier):
         """What the solver is asked for."""
         n_classes = len(scatter.classes)
         shape = self.sample_shape_
@@ -289,16 +323,17 @@ class TensorCRP(ScatterFit, TensorTransformer):
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=self.random_state,
-            callback=self._report(h) if self.verbose else None,
+            callback=self._callback(h),
+            warm=earlier,
         )
 
     def _mixing(self, scatter, model):
-        """What makes features white within classes, if they shall be: (h, h)."""
+        """The matrix (h, h) that makes features white within classes; None if off."""
         if not self.white:
             return None
         rows = model.projections
         weight = scatter.counts.sum() - len(scatter.classes)
-        return white_root(feature_scatter(scatter.within, rows), weight)
+        return white_root(scatter.within.feature_scatter(rows), weight)
 
     def _take(self, model):
         """Copy what the solver found into the fitted attributes."""
@@ -308,6 +343,7 @@ class TensorCRP(ScatterFit, TensorTransformer):
             self.projections_ = self.mixing_ @ self.projections_
         self.history_, self.lambda_ = model.history, model.lam
         self.n_iter_ = int(model.result.n_iter.max())
+        self.converged_ = model.result.converged
 
     def _metric(self):
         """The metric of the ridge, checked against the shape of a sample."""
@@ -336,15 +372,10 @@ class TensorCRP(ScatterFit, TensorTransformer):
 
     def _check_sizes(self, labels):
         shape, rank = self.sample_shape_, self.rank
-        count_components(self.n_components, len(np.unique(labels)), shape, rank)
+        h = count_components(self.n_components, len(np.unique(labels)), shape, rank)
         self._metric()
-        if isinstance(self.init, str) or callable(self.init):
-            return
-        if rank == "full":
-            raise ValueError(
-                'init as arrays has no use with rank="full"; leave it out.'
-            )
-        check_factors(self.init, shape, rank)
+        check_start(self.init, shape, rank, h)
+        check_earlier_shape(vars(self).get("_earlier"), shape)
 
     def _check_parameters(self):
         if self.n_components is not None:
@@ -353,21 +384,16 @@ class TensorCRP(ScatterFit, TensorTransformer):
         if self.reg != "auto":
             check_real("reg", self.reg)
         check_flag("white", self.white)
+        check_flag("warm_start", self.warm_start)
+        check_function("callback", self.callback)
         if self.max_rows is not None:
             check_integer("max_rows", self.max_rows, least=2)
         check_search_parameters(self)
+        # A fit first forgets the last one. `_solve_scatter` takes this away again.
+        self._earlier = vars(self).get("factors_") if self.warm_start else None
 
-    def _report(self, n_components):
-        def line(p, objective, n_iter):
-            print(
-                f"[TensorCRP] projection {p + 1}/{n_components}: "
-                f"J = {objective[0]:.4g} after {n_iter[0]} sweeps",
-                flush=True,
-            )
-
-        return line
-
-
-def relative_error(scatter):
-    """The error of the root as a share of the trace of the within-class scatter."""
-    return scatter.error / scatter.trace if scatter.error else 0.0
+    def _callback(self, n_components):
+        """What is called after each projection: the user's function, and a line."""
+        if not self.verbose:
+            return self.callback
+        return printed_components("TensorCRP", n_components, self.callback)

@@ -46,6 +46,7 @@ KINDS = {
     "root": _root,
 }
 SHORTER = ("difference", "root")
+PIXELS = ("uint8", "uint16")
 
 
 class Motion(OneState, TransformerMixin, BaseEstimator):
@@ -69,6 +70,9 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
     input_shape_ : tuple of int
         The same, or the length of a flattened sample.
     n_features_in_ : int
+    dtype_ : str
+        Of the samples in `fit`. Pixels of 8 or 16 bits and fractions are not the same
+        numbers: after the ones, `transform` rejects the others.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
     sample_shape_: Shape
     input_shape_: Shape
     n_features_in_: int
+    dtype_: str
 
     if TYPE_CHECKING:  # scikit-learn's methods, which have no types
 
@@ -104,7 +109,7 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
         self.sample_shape = sample_shape
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Note the shape of a sample; nothing is learnt.
+        """Note the shape and type of a sample; nothing is learnt.
 
         Parameters
         ----------
@@ -122,6 +127,7 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
         check_integer("mode", self.mode, least=0)
         X, _, _ = check_samples(self, X, UNLABELLED)
         self.output_shape(X.shape[1:])
+        self.dtype_ = np.dtype(X.dtype).name
         return self
 
     def transform(self, X: ArrayLike) -> Array:
@@ -139,11 +145,22 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
             one time less.
         """
         X = check_tensor(self, X, lazy=False)
+        self._check_pixels(X)
         flat = X.ndim - 1 < len(self.sample_shape_)
         tensors = X.reshape(len(X), *self.sample_shape_)
         tensors = tensors.astype(working_dtype(X), copy=False)
         changed = KINDS[self.kind](tensors, self.mode + 1)
         return changed.reshape(len(X), -1) if flat else changed
+
+    def _check_pixels(self, X):
+        """Reject 8- or 16-bit pixels after fractions, and the reverse."""
+        fitted = getattr(self, "dtype_", None)  # older model files do not say
+        found = np.dtype(X.dtype).name
+        if fitted is not None and (fitted in PIXELS) != (found in PIXELS):
+            raise ValueError(
+                f"samples are {found}; the model was fitted on {fitted}. Convert them "
+                "in the same way, e.g. 8-bit pixels to fractions by X / 255."
+            )
 
     def output_shape(self, shape: Shape) -> Shape:
         """Shape of a transformed sample.

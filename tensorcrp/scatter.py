@@ -35,24 +35,18 @@ from tensorcrp.base.validation import (
     check_range,
     check_stored,
     checked_weights,
-    refuse,
+    reject_unusable,
     union_of_labels,
 )
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import mode_products
 from tensorcrp.solver.metric import Metric
 from tensorcrp.solver.rows import Rows
-from tensorcrp.storage.centred import CentredRows, Used
-from tensorcrp.storage.roots import (
-    ROWS,
-    as_column,
-    check_regular,
-    root_bytes,
-    stack_rows,
-    triangle,
-)
+from tensorcrp.storage.centred import centred_rows
+from tensorcrp.storage.roots import ROWS, as_column, check_regular, triangle
 from tensorcrp.storage.sketch import shrink_rows
 from tensorcrp.storage.sources import as_source
+
+__all__ = ["ClassScatter"]
 
 
 @dataclass(frozen=True)
@@ -69,9 +63,9 @@ class ClassScatter:
         Sum of the sample weights per class.
     means : ndarray of shape (c, l_1, ..., l_N)
         In float64.
-    root : ndarray or CentredRows of shape (r, l_1, ..., l_N)
-        Such rows in the samples' working precision, a triangle in float64, or rows
-        that are read from the samples when they are needed.
+    root : ndarray or Rows of shape (r, l_1, ..., l_N)
+        Such rows in the samples' working precision, a triangle in float64, rows on a
+        device, or rows that are read from the samples when they are needed.
     error : float, default=0.0
         Bound on the error of the scatter of the root, in spectral norm: 0 unless
         `shrink` made the root smaller.
@@ -116,7 +110,8 @@ class ClassScatter:
         ----------
         X : array of shape (n, l_1, ..., l_N)
             Real numbers of any type. The centred samples of float32 stay float32. A
-            memory map, Zarr array or HDF5 dataset is never loaded as a whole.
+            memory map, Zarr array or HDF5 dataset is never loaded as a whole. Of an
+            array on a device, or of another library than NumPy, the root stays there.
         y : ndarray of shape (n,)
             Labels.
         sample_weight : ndarray of shape (n,), default=None
@@ -146,7 +141,7 @@ class ClassScatter:
         >>> scatter.root.shape  # six samples, but four entries
         (4, 2, 2)
         """
-        refuse(X)
+        reject_unusable(X)
         source, y = as_source(X), np.asarray(y)
         X = np.asarray(X) if source is None else source
         check_stored(X)
@@ -155,14 +150,9 @@ class ClassScatter:
         index = np.flatnonzero(weight)
         classes, codes = np.unique(y[index], return_inverse=True)
         counts = np.bincount(codes, weight[index])
-        used = Used(X, index, codes, weight[index])
         with bounded_threads(0):  # blocks are small, however many there are
-            rows = CentredRows(used, used.means(counts))
-            root = rows
-            if root_bytes(rows.shape, rows.dtype) <= max_memory:
-                tall = len(index) > prod(X.shape[1:])
-                fewer = rows.triangle(least_ridge) if tall else rows.fewer()
-                root = np.asarray(fewer)
+            rows = centred_rows(X, index, codes, weight[index], counts)
+            root = rows.root(max_memory, least_ridge)
         scatter = cls(classes, counts, rows.means, root)
         check_range(scatter.largest, scatter.trace)
         return scatter
@@ -219,10 +209,7 @@ class ClassScatter:
         if metric is None or metric.is_plain:
             return self.trace
         if metric not in self._energies:  # one pass, however many ridges there are
-            rows, roots = self.within, metric.roots(self.shape)
-            blocks = (block for _, block in rows.blocks(rows.block_size))
-            each = (mode_products(block.astype(float), roots) for block in blocks)
-            self._energies[metric] = float(sum(np.vdot(part, part) for part in each))
+            self._energies[metric] = self.within.energy(metric.roots(self.shape))
         return self._energies[metric]
 
     @cached_property
@@ -312,6 +299,12 @@ class ClassScatter:
                 f"cannot merge samples of shape {other.shape} into statistics of "
                 f"samples of shape {self.shape}; reshape the new batch."
             )
+        mine, theirs = self.within, other.within
+        if mine.place != theirs.place:
+            raise ValueError(
+                f"cannot merge samples of {theirs.place} into statistics of samples of "
+                f"{mine.place}; pass all batches as one kind of array, on one device."
+            )
         classes = union_of_labels(self.classes, other.classes)
         (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))
         counts = n1 + n2
@@ -319,7 +312,7 @@ class ClassScatter:
         with np.errstate(over="ignore", invalid="ignore"):  # rejected when it is made
             means = m1 + pull * (m2 - m1)
             gap = np.sqrt(as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
-        root = stack_rows([np.asarray(self.root), np.asarray(other.root), gap])
+        root = mine.stacked(theirs, gap).array
         error, missing = self.error + other.error, self.missing + other.missing
         return ClassScatter(classes, counts, means, root, error, missing).compress()
 
@@ -361,12 +354,10 @@ class ClassScatter:
         """
         if len(self.root) <= max_rows:
             return self
-        rows = np.asarray(self.root).reshape(len(self.root), -1)
+        rows = self.within.some(1)
         with bounded_threads(rows.nbytes):
-            root, delta = shrink_rows(rows, max_rows // 2)
-        smaller = replace(
-            self, root=root.reshape(-1, *self.shape), error=self.error + delta
-        )
+            root, delta = shrink_rows(rows.flat, max_rows // 2)
+        smaller = replace(self, root=rows.like(root).array, error=self.error + delta)
         lost = self.trace - smaller.trace
         return replace(smaller, missing=self.missing + max(0.0, lost))
 

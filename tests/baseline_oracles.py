@@ -338,3 +338,114 @@ def svm_objective(X, targets, W, intercept, C, loss):
         slack = max(0.0, 1 - t * (np.sum(x * W) + intercept))
         total += C * (slack**2 if loss == "squared_hinge" else slack)
     return total
+
+
+# --- a separable covariance -------------------------------------------------------
+
+
+def separable_covariance(X, y, reg):
+    """P x P: a unit times the Kronecker product of mode scatters of mean eigenvalue 1.
+
+    The unit is the mean within-class variance of an entry.
+    """
+    within = class_rows(X, y)[1]
+    nothing, product = [None] * (X.ndim - 1), np.eye(1)
+    for m in range(X.ndim - 1):
+        scatter = mode_scatter(within, nothing, m)
+        scatter = scatter / (np.trace(scatter) / len(scatter))
+        product = np.kron(product, (scatter + reg * np.eye(len(scatter))) / (1 + reg))
+    return np.sum(within**2) / X.size * product
+
+
+def separable_discriminants(X, y, reg, size):
+    """Columns w with ``w^T S w = 1``, from the P x P eigenproblem."""
+    S = separable_covariance(X, y, reg)
+    flat = class_rows(X, y)[0].reshape(len(set(y.tolist())), -1)
+    W = eigenvectors(np.linalg.inv(S) @ flat.T @ flat, size)
+    return W / np.sqrt(np.einsum("ip,ij,jp->p", W, S, W))
+
+
+def khatri_rao_columns(factors):
+    """Columns are the Kronecker products of the p-th columns of all factors."""
+    columns = range(factors[0].shape[1])
+    return np.array([reduce(np.kron, [U[:, p] for U in factors]) for p in columns]).T
+
+
+def nearest_cp(tensor, rank, sweeps):
+    """Rank-one terms subtracted one after the other, then explicit least squares."""
+    rest, terms = tensor, []
+    for _ in range(rank):
+        vectors, part = [], rest
+        for size in tensor.shape[:-1]:
+            left, _, right = np.linalg.svd(part.reshape(size, -1), full_matrices=False)
+            vectors.append(left[:, 0])
+            part = right[0]
+        vectors.append(part.ravel())
+        term = reduce(np.multiply.outer, vectors)
+        rest = rest - np.sum(rest * term) * term
+        terms.append(vectors)
+    factors = [np.array(columns).T for columns in zip(*terms, strict=True)]
+    for _ in range(sweeps):
+        for m in range(tensor.ndim):
+            others = [U for n, U in enumerate(factors) if n != m]
+            K = khatri_rao_columns(others)
+            factors[m] = unfolding(tensor, m) @ np.linalg.pinv(K.T)
+    return (khatri_rao_columns(factors).sum(axis=1)).reshape(tensor.shape)
+
+
+def group_lasso(D, S, lam, sweeps):
+    """Block coordinate descent over the entries, one group at a time; B is (h, P)."""
+    B = np.zeros_like(D)
+    for _ in range(sweeps):
+        for j in range(len(S)):
+            pull = D[:, j] - B @ S[:, j] + B[:, j] * S[j, j]
+            size = np.linalg.norm(pull)
+            B[:, j] = max(0.0, 1 - lam / size) * pull / S[j, j] if size > 0 else 0.0
+    return B
+
+
+def catch(X, y, penalty, reg, sweeps):
+    """Sizes of the entries in the sparse tensors, and their discriminants, columns."""
+    S = separable_covariance(X, y, reg)
+    unit = np.trace(S) / len(S)
+    means = [X[y == label].mean(axis=0).ravel() for label in np.unique(y)]
+    D = (np.array(means[1:]) - means[0]) / np.sqrt(unit)
+    lam = penalty * max(np.linalg.norm(column) for column in D.T)
+    B = group_lasso(D, S / unit, lam, sweeps)
+    basis = np.linalg.qr(B.T)[0]
+    scores = X.reshape(len(X), -1) @ basis
+    return np.linalg.norm(B, axis=0), basis @ ridge_lda(scores, y, reg, len(B))
+
+
+def covariate_effect(X, y, Z):
+    """Entry by entry, a regression on the covariates and one constant per class."""
+    constants = np.array([[float(a == label) for label in np.unique(y)] for a in y])
+    design = np.hstack([Z, constants])
+    effect = np.zeros((Z.shape[1], *X.shape[1:]))
+    for index in np.ndindex(*X.shape[1:]):
+        found = np.linalg.lstsq(design, X[(slice(None), *index)], rcond=None)[0]
+        effect[(slice(None), *index)] = found[: Z.shape[1]]
+    return effect
+
+
+# --- rank-one tensors together ----------------------------------------------------
+
+
+def trace_of_ratio(X, y, factors, reg):
+    """``tr((K^T S_w K + lambda I)^{-1} K^T S_b K)``, factors (l_m, h)."""
+    between, within = (rows.reshape(len(rows), -1) for rows in class_rows(X, y))
+    K = khatri_rao_columns(factors)
+    B, W = (K.T @ rows.T @ rows @ K for rows in (between, within))
+    lam = reg * np.sum(within**2) / within.shape[1]
+    return np.trace(np.linalg.inv(W + lam * np.eye(len(W))) @ B)
+
+
+def logistic_objective(X, y, W, intercept, C):
+    """Tensors W (p, ...) and intercepts (p,), p = 1 for the second of two classes."""
+    total, classes = np.sum(W**2) / 2, sorted(set(y.tolist()))
+    for x, label in zip(X, y, strict=True):
+        scores = [np.sum(x * w) + b for w, b in zip(W, intercept, strict=True)]
+        scores = [0.0, *scores] if len(scores) == 1 else scores
+        shares = np.exp(scores) / np.sum(np.exp(scores))
+        total -= C * np.log(shares[classes.index(label)])
+    return total

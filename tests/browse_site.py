@@ -9,7 +9,8 @@ with mathematics, a page of the gallery, and the search, into which a query is t
 with ``--all`` every other page too; and reports, as ``tensorcrp fit --report`` writes
 them, light and dark. Out: screenshots in DIR, and an exit code of 1 if
 the console shows an error, a page asks another host for anything, an equation is not
-set, a page is wider than the screen, or the search finds nothing.
+set, a page is wider than the screen, text of a plot is cut off, or the search finds
+nothing.
 """
 
 import argparse
@@ -28,6 +29,16 @@ WIDTHS = {"desktop": 1280, "phone": 400}
 LANDING, GUIDE = "index.html", "mathematics.html"
 GALLERY = "auto_examples/plot_video.html"
 QUERY = "deflation"
+# Texts of plots that stick out of the plot, or of a box around it that cuts or scrolls.
+CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
+  const own = text.getBoundingClientRect();
+  for (let box = text.ownerSVGElement; box && own.width; box = box.parentElement) {
+    const cuts = box.tagName === "svg" || getComputedStyle(box).overflowX !== "visible";
+    const edge = box.getBoundingClientRect();
+    if (cuts && (own.left < edge.left - 1 || own.right > edge.right + 1)) return true;
+  }
+  return false;
+}).map(text => text.textContent)"""
 PATIENCE = 120_000  # milliseconds, on a busy machine
 
 
@@ -89,6 +100,7 @@ class Reader:
         self.page.evaluate("() => document.fonts.ready.then(() => true)")
         self._check_math(path)
         self._check_width()
+        self._check_text()
         self.picture(path)
 
     def picture(self, path):
@@ -111,6 +123,10 @@ class Reader:
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         if wide > self.width + 1:
             self._note(f"is {wide} pixels wide on a screen of {self.width}")
+
+    def _check_text(self):
+        if cut := self.page.evaluate(CUT_OFF):
+            self._note(f"text of a plot is cut off: {cut[:5]}")
 
     def search(self, query):
         """Type a query on the search page as a reader would; results must appear."""

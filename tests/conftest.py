@@ -4,6 +4,8 @@
 ``pytest tests/test_properties.py --hypothesis-profile=long`` searches for new ones.
 """
 
+import os
+import stat
 from contextlib import redirect_stdout
 from io import StringIO
 from types import SimpleNamespace
@@ -65,6 +67,37 @@ def compared(tmp_path_factory):
     return SimpleNamespace(
         command=command, out=out, methods=methods, printed=printed.getvalue()
     )
+
+
+@pytest.fixture
+def no_trace(monkeypatch):
+    """Nothing is shown, the settings of matplotlib are as before."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setattr(plt, "show", lambda: pytest.fail("nobody asked to show it"))
+    before = dict(matplotlib.rcParams)
+    yield
+    assert dict(matplotlib.rcParams) == before
+    plt.close("all")
+
+
+@pytest.fixture
+def disk_calls(monkeypatch):
+    """A list of what is done from now on: "file" and "folder" flushed, "rename"."""
+    calls, fsync, replace = [], os.fsync, os.replace
+
+    def noted_fsync(handle):
+        calls.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        fsync(handle)
+
+    def noted_replace(*args):
+        calls.append("rename")
+        replace(*args)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    return calls
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Hostile model files with a correct checksum: `load` has to refuse every one.
+"""Hostile model files with a correct checksum: `load` has to reject every one.
 
 Each function of `CRAFTED` makes a file that is wrong in a way that its author wants:
 more work or memory than the file has bytes, values of other types, arrays that do not

@@ -145,7 +145,7 @@ class Fuzzer:
         self.baseline = peak_bytes()
 
     def attempt(self, content, kind, path=None):
-        """Load one file; a model that comes out has to work or refuse its input."""
+        """Load one file; a model that comes out has to work or reject its input."""
         self.path.write_bytes(content)
         self.current.write_text(kind)
         start = time.process_time()

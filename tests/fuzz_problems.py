@@ -7,7 +7,7 @@ entries, offsets, repeated samples, constant entries, ties, weights, batches, an
 parameters of TensorCRP. For each, the objective must never fall, all that was fitted
 and all features must be finite, and the only exceptions and warnings are those that the
 documentation names: too few classes, nothing that varies within them, a singular
-scatter with reg=0; no convergence, float32 behind large means.
+scatter with reg=0; no convergence, float32 behind large means, constant features.
 
 The solver refuses a block update that would lower J, so what it keeps proves little:
 J is recorded before that as well. What an exact update loses is rounding, and must not
@@ -269,6 +269,7 @@ class Tally:
                 warnings.simplefilter("error")
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.filterwarnings("ignore", f".*{SINGLE}")
+                warnings.filterwarnings("ignore", ".*features of TensorCRP are const")
                 model = problem.fit()
                 fitted = hasattr(model, "projections_")
                 features = model.transform(problem.X) if fitted else None

@@ -23,6 +23,7 @@ import av
 import h5py
 import numpy as np
 import zarr
+from json_places import json_places
 from PIL import Image
 from scipy.io import savemat
 
@@ -268,15 +269,7 @@ def _sound_zarr(version):
 
 def _spoiled(tree, rng):
     """JSON with one value changed."""
-    places = []
-
-    def walk(node):
-        for key in range(len(node)) if isinstance(node, list) else list(node):
-            places.append((node, key))
-            if isinstance(node[key], (list, dict)):
-                walk(node[key])
-
-    walk(tree)
+    places = json_places(tree)
     if not places:
         return b"[]"
     node, key = rng.choice(places)

@@ -20,8 +20,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from splits import NAMES, load, split
 from threadpoolctl import threadpool_limits
 
-from tensorcrp import TensorCRP
-from tensorcrp.scatter import ClassScatter
+from tensorcrp import ClassScatter
+from tensorcrp.solver import Spec, fit_path
 
 REGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 STOPS = ((0.3, 20), (0.1, 20), (0.03, 20), (0.01, 20), (0.0, 1), (0.0, 5))
@@ -31,21 +31,19 @@ REPEATS = 2
 
 def accuracies(X, y, train, test, stop):
     """Accuracy (reg, multiple) of one stopping rule, and its processor time."""
-    flat, n_others = X.reshape(len(X), -1), len(np.unique(y)) - 1
-    sizes = [min(m * n_others, flat.shape[1]) for m in MULTIPLES]
-    crp = TensorCRP(max(sizes), tol=stop[0], max_iter=stop[1])
-    crp.sample_shape_ = X.shape[1:]
+    n_others = len(np.unique(y)) - 1
+    sizes = [min(m * n_others, X[0].size) for m in MULTIPLES]
     start = time.process_time()
     scatter = ClassScatter.from_samples(X[train], y[train])
-    path = crp._path(scatter, REGS)
+    spec = Spec(max(sizes), regs=REGS, tol=stop[0], max_iter=stop[1])
+    models = fit_path(scatter, spec)
     seconds = time.process_time() - start
     scores = np.zeros((len(REGS), len(sizes)))
-    for r, (result, lam) in enumerate(path):
-        projections = crp._take(result, lam, scatter.classes).projections_
-        features = flat[train] @ projections.T, flat[test] @ projections.T
+    for r, model in enumerate(models):
+        features = model.transform(X[train]), model.transform(X[test])
         for s, size in enumerate(sizes):
-            judge = KNeighborsClassifier(1).fit(features[0][:, :size], y[train])
-            scores[r, s] = judge.score(features[1][:, :size], y[test])
+            classifier = KNeighborsClassifier(1).fit(features[0][:, :size], y[train])
+            scores[r, s] = classifier.score(features[1][:, :size], y[test])
     return scores, seconds
 
 

@@ -1,8 +1,8 @@
 """Mutation testing of the numerics: which errors would the tests notice?
 
     pip install cosmic-ray
-    python tests/mutate.py scatter solver --jobs 2
-    python tests/mutate.py _algebra _ascent _starts _rows --sample 120 --seed 0
+    python tests/mutate.py scatter solver.ascent --jobs 2
+    python tests/mutate.py solver.linalg solver.cp solver.path --sample 120 --seed 0
 
 A mutant is one module with one small error in it, made by cosmic-ray's operators. A
 fast choice of tests runs on each up to the first failure, in a child of this process,

@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from json_places import json_places
 from model_files import FIRST, resigned, split_file
 
 # What runs would leave this file; the processes of one fuzz run share its name.
@@ -128,16 +129,7 @@ def forge_texts(content, rng):
 
 def _spoil(tree, rng):
     """Change one place of a tree of JSON."""
-    places = []
-
-    def walk(node):
-        for key in range(len(node)) if isinstance(node, list) else list(node):
-            places.append((node, key))
-            if isinstance(node[key], (list, dict)):
-                walk(node[key])
-
-    if isinstance(tree, (list, dict)):
-        walk(tree)
+    places = json_places(tree)
     if not places:
         return
     node, key = rng.choice(places)

@@ -20,6 +20,7 @@ PRINTS = {
     "plot_choosing_parameters": "TensorCRPCV took",
     "plot_multichannel": "patterns [1. 1.]",
     "plot_mne_epochs": "same as all at once: True",
+    "plot_own_study": "factor of time",
     "plot_dask": "below 1e-6: True",
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorly
 from numpy.testing import assert_allclose, assert_array_equal
+from pairs import together
 from tensorly.cp_tensor import cp_to_tensor
 from tensorly.tenalg import inner, mode_dot, multi_mode_dot
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -32,8 +33,8 @@ SHAPES = [
 ]
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
 
-shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
-ranks = pytest.mark.parametrize("rank", [1, 2, 3])
+shapes = together("shape", SHAPES)
+ranks = together("rank", [1, 2, 3])
 
 
 def random_factors(shape, rank, seed=0, h=None):
@@ -68,9 +69,7 @@ def tucker_ranks(dense):
 
 
 @shapes
-@pytest.mark.parametrize(
-    ("rank", "cache", "few"), [(1, 1, 2), (2, 200, 9), (3, 10**6, 0), (3, 1, 9)]
-)
+@together("rank, cache, few", [(1, 1, 2), (2, 200, 9), (3, 10**6, 0), (3, 1, 9)])
 def test_contraction_is_multi_mode_dot_for_every_mode(
     shape, rank, cache, few, monkeypatch
 ):
@@ -87,8 +86,8 @@ def test_contraction_is_multi_mode_dot_for_every_mode(
 
 
 @shapes
-@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-5)])
-@pytest.mark.parametrize("rank", [4, 8, 11])
+@together("dtype, rtol", [(np.float64, 1e-12), (np.float32, 1e-5)])
+@together("rank", [4, 8, 11])
 def test_many_columns_are_contracted_in_the_type_of_the_samples(
     shape, dtype, rtol, rank
 ):
@@ -132,7 +131,7 @@ def test_full_contraction_is_the_inner_product_with_the_cp_tensor(shape):
 
 
 @shapes
-@pytest.mark.parametrize("count", [1, 3, 4, 8, 11])
+@together("count", [1, 3, 4, 8, 11])
 def test_combine_is_a_mode_product_along_the_samples(shape, count):
     X = random_samples(shape)
     weights = np.random.default_rng(2).standard_normal((count, len(X)))
@@ -150,7 +149,7 @@ def test_gram_holds_inner_products(shape):
 
 
 @shapes
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@together("dtype", [np.float32, np.float64])
 def test_samples_that_come_last_in_memory_are_not_copied(shape, dtype):
     X = random_samples(shape, 6).astype(dtype)
     last = np.ascontiguousarray(np.moveaxis(X, 0, -1))
@@ -167,7 +166,7 @@ def test_samples_that_come_last_in_memory_are_not_copied(shape, dtype):
 
 
 @shapes
-@pytest.mark.parametrize("most", [1, 3, 7, 20])
+@together("most", [1, 3, 7, 20])
 def test_some_samples_are_evenly_spaced(shape, most):
     X = random_samples(shape, 20)
     step = -(-20 // most)
@@ -212,8 +211,8 @@ def test_what_rows_do_follows_from_their_blocks(shape):
 
 
 @shapes
-@pytest.mark.parametrize(
-    ("rank", "large", "dtype", "rtol"),
+@together(
+    "rank, large, dtype, rtol",
     [  # one by one, together; few and many
         (1, 1, np.float64, 1e-12),
         (3, 10**6, np.float32, 1e-5),
@@ -236,7 +235,7 @@ def test_blocks_that_are_read_give_the_same_products(
         assert_allclose(product, expected, rtol, rtol * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("n", [1, 2, 31])
+@together("n", [1, 2, 31])
 def test_positive_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, right = rng.standard_normal((n, n + 2)), rng.standard_normal((n, 3))
@@ -249,8 +248,8 @@ def test_positive_systems_are_solved(n):
     assert np.isnan(positive_solve(-gram, right)).all()
 
 
-@pytest.mark.parametrize("n", [1, 7, 300])
-@pytest.mark.parametrize("n_features", [1, 5, 130])
+@together("n", [1, 7, 300])
+@together("n_features", [1, 5, 130])
 def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
     rng = np.random.default_rng(n)
     R = np.triu(rng.standard_normal((n_features, n_features)))
@@ -262,15 +261,63 @@ def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
     assert_allclose(folded.T @ folded, R.T @ R + A.T @ A, rtol=1e-12, atol=1e-11)
 
 
-@pytest.mark.parametrize("d, p, n", [(6, 4, 9), (1, 3, 5), (5, 1, 1)])
-def test_a_product_is_subtracted_in_place(d, p, n):
+@together("d, p, n", [(6, 4, 9), (1, 3, 5), (5, 1, 1), (70, 3, 80)])
+def test_products_are_subtracted_in_place(d, p, n):
+    """Of small matrices together, of large ones lane by lane."""
     rng = np.random.default_rng(0)
-    Z, A, S = (rng.standard_normal((2, *size)) for size in ((d, n), (p, d), (p + 2, n)))
-    for left in (A[1].T, np.ascontiguousarray(A[1].T)):
+    Z, A, S = (rng.standard_normal((4, *size)) for size in ((d, n), (p, d), (p + 2, n)))
+    left = A.transpose(0, 2, 1)
+    for some in (left, np.ascontiguousarray(left)):
         expected = Z.copy()
-        expected[1] -= left @ S[1, :p]
-        linalg.subtract_product(Z[1], left, S[1, :p])
+        for lane in (1, 2):
+            expected[lane] -= some[lane] @ S[lane, :p]
+        linalg.subtract_products(Z[1:3], some[1:3], S[1:3, :p])
         assert_allclose(Z, expected, **ROUNDING)
+
+
+def test_an_outer_product_is_subtracted_in_place():
+    rng = np.random.default_rng(0)
+    X, w, s = rng.standard_normal((3, 5, 4)), rng.standard_normal(5), np.arange(4.0)
+    expected = X.copy()
+    expected[1] -= np.outer(w, s)
+    linalg.subtract_outer(X[1], w, s)
+    assert_allclose(X, expected, **ROUNDING)
+
+
+@pytest.mark.parametrize("T", [3, 30_000])
+@pytest.mark.parametrize("lanes", [slice(1, 3), [2, 0]], ids=str)
+def test_lanes_are_contracted_with_their_own_vectors(lanes, T):
+    rng = np.random.default_rng(0)
+    X, vectors = rng.standard_normal((3, 2, 4, T)), rng.standard_normal((2, 2, 4))
+    found = linalg.contract_lanes(X, lanes, vectors)
+    assert_allclose(found, np.einsum("blmt,bkm->bklt", X[lanes], vectors), **ROUNDING)
+
+
+@pytest.mark.parametrize("lanes", [[], [3], [0, 1, 2], [2, 1, 0], [0, 0], [0, 2]])
+def test_only_consecutive_lanes_are_a_slice(lanes):
+    lanes = np.array(lanes, int)
+    found = linalg.consecutive(lanes)
+    assert_array_equal(np.arange(5)[found], lanes)
+    assert isinstance(found, slice) == (lanes.tolist() in ([3], [0, 1, 2]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 24, 25])
+def test_eigenvectors_of_many_matrices_are_those_of_each(size):
+    """Some have close, equal, negative or no eigenvalues."""
+    rng = np.random.default_rng(size)
+    values = rng.uniform(0.0, 1.0, (9, size))
+    values[0, -2:], values[1], values[2] = 1.0, 0.0, -values[2]
+    values[3, -2:] = [1.0, 1.0 - 1e-7][: min(size, 2)]
+    values[4, 0], values[4, -1] = -2.0, 1.5
+    values[5] *= 1e-200
+    Q = np.linalg.qr(rng.standard_normal((9, size, size)))[0]
+    matrices = (Q * values[:, None]) @ Q.transpose(0, 2, 1)
+    found = linalg.top_eigenvectors(matrices)
+    top = np.linalg.eigvalsh(matrices)[:, -1]
+    scale = np.abs(values).max(axis=1)
+    assert_allclose(np.linalg.norm(found, axis=1), 1)
+    image = (matrices @ found[..., None])[..., 0]
+    assert (np.abs(image - top[:, None] * found) <= 1e-13 * scale[:, None]).all()
 
 
 @shapes
@@ -323,8 +370,8 @@ def test_norm_in_white_coordinates_is_the_norm_of_the_tensor(shape, rank):
         assert_allclose(cp_to_tensor((np.ones(rank), moved)), same, **ROUNDING)
 
 
-@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 4), (4, 3, 3, 3)], ids=str)
-@pytest.mark.parametrize("share", [1e-3, 1e-5])
+@together("shape", [(6, 5), (6, 5, 4), (4, 3, 3, 3)])
+@together("share", [1e-3, 1e-5])
 def test_nearly_collinear_columns_lose_digits_by_their_condition_not_its_square(
     shape, share
 ):
@@ -397,7 +444,7 @@ def test_cp_tensor_is_a_tensorly_cp_tensor():
 
 
 @shapes
-@pytest.mark.parametrize("rank", [1, 2, 5])
+@together("rank", [1, 2, 5])
 def test_cp_normalize_keeps_the_tensor_up_to_norm_and_sign(shape, rank):
     factors = random_factors(shape, rank, h=3)
     normal, dense = algebra.cp_normalize(factors)
@@ -429,7 +476,7 @@ def test_cp_normalize_does_not_see_the_scale_or_order_of_columns(shape):
         assert_allclose(a, b, atol=1e-10)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 4])
+@together("rank", [1, 2, 4])
 def test_cp_normalize_shows_singular_vectors_at_order_2(rank):
     (U, V), dense = algebra.cp_normalize(random_factors((5, 3), rank, h=2))
     for u, v, W in zip(U, V, dense, strict=True):
@@ -442,7 +489,7 @@ def test_cp_normalize_shows_singular_vectors_at_order_2(rank):
         assert_allclose(v.T @ v, np.diag(weights), atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(4, 3, 2), (2, 3, 2, 2)], ids=str)
+@together("shape", [(4, 3, 2), (2, 3, 2, 2)])
 def test_cp_normalize_shares_weights_between_modes_and_orders_them(shape):
     normal, _ = algebra.cp_normalize(random_factors(shape, 3, h=2))
     norms = np.array([np.linalg.norm(factor, axis=1) for factor in normal])
@@ -458,8 +505,8 @@ def test_cp_from_dense_is_exact(shape):
     assert_array_equal(algebra.cp_dense(factors), dense)
 
 
-@pytest.mark.parametrize(
-    ("shape", "rank"), [((5, 4), 1), ((5, 4), 2), ((3, 6), 3), ((1, 4), 1), ((4, 1), 1)]
+@together(
+    "shape, rank", [((5, 4), 1), ((5, 4), 2), ((3, 6), 3), ((1, 4), 1), ((4, 1), 1)]
 )
 def test_cp_truncate_is_the_best_approximation_at_order_2(shape, rank):
     tensors = random_samples(shape, 3)
@@ -478,10 +525,9 @@ def test_cp_truncate_has_no_dead_columns(shape, rank):
         assert np.all(np.linalg.norm(factor, axis=1) > 0)
 
 
-@pytest.mark.parametrize(
-    ("shape", "rank"),
+@together(
+    "shape, rank",
     [((2, 5, 5), 4), ((1, 4, 3), 3), ((2, 2, 3, 4), 4), ((5, 2, 2), 4), ((6, 4), 3)],
-    ids=str,
 )
 def test_cp_truncate_terms_are_independent(shape, rank):
     """Equal terms would stay equal in block ascent: the rank would be lost."""
@@ -491,7 +537,7 @@ def test_cp_truncate_terms_are_independent(shape, rank):
         assert np.linalg.matrix_rank(np.reshape(terms, (rank, -1))) == rank
 
 
-@pytest.mark.parametrize("shape", [(4, 3, 2), (2, 3, 2, 3), (5, 3)], ids=str)
+@together("shape", [(4, 3, 2), (2, 3, 2, 3), (5, 3)])
 def test_cp_truncate_keeps_a_tensor_of_rank_one(shape):
     dense = algebra.cp_dense(random_factors(shape, 1, h=2))
     assert tucker_ranks(dense[0]) == [1] * len(shape)

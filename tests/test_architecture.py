@@ -1,7 +1,7 @@
 """Layers, imports and sizes: the shape of the package is a test.
 
-Imports point strictly downwards, `_algebra` alone knows tensorly, and importing the
-package loads nothing optional and takes no time of its own to speak of.
+Imports point strictly downwards, `solver.cp` alone knows tensorly, names of modules and
+classes are unique, and importing the package loads nothing optional.
 """
 
 import ast
@@ -23,8 +23,11 @@ REPOSITORY = Path(__file__).parent.parent
 # A module may import modules of a smaller number only, and those of its own room:
 # statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
+    "base.class_weights": 0,
     "base.files": 0,
+    "base.labelled": 0,
     "base.memory": 0,
+    "base.namespace": 0,
     "base.parameters": 0,
     "base.pixels": 0,
     "base.progress": 0,
@@ -32,18 +35,22 @@ RANK = {
     "base.threads": 0,
     "base.types": 0,
     "base.validation": 0,
+    "base.accuracy": 1,
     "base.notebook": 1,
+    "base.one_by_one": 1,
     "solver": 1,
     "video": 2,
     "storage.sketch": 1,
     "storage.sources": 1,
     "storage.tasks": 1,
     "base.state": 1,
+    "base.constant": 2,
     "base.projections": 2,
     "base.estimator": 2,
     "signals": 3,
     "datasets": 3,  # reads clips through video
     "storage.roots": 2,
+    "storage.device_samples": 2,
     "storage.centred": 3,
     "storage.chunks": 4,
     "scatter": 4,
@@ -70,7 +77,7 @@ RANK = {
 OPTIONAL = (
     *("matplotlib", "pandas", "dask", "distributed", "av", "tqdm", "torch"),
     *("onnx", "onnxruntime", "skops", "kalelinear"),
-    *("h5py", "zarr", "PIL", "mne"),
+    *("h5py", "zarr", "PIL", "mne", "xarray"),
 )
 DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
@@ -180,7 +187,9 @@ def test_statistics_and_optimisation_are_strangers():
         names = [n for n in imported_names(path) if n.startswith("tensorcrp.")]
         if dotted(path).startswith("solver"):
             rooms = {room(name.partition(".")[2]) for name in names}
-            assert rooms <= {"solver", "base.threads", "base.types"}, dotted(path)
+            rooms -= {"base.parameters", "base.validation"}  # checks of values
+            known = {"base.namespace", "base.threads", "base.types"}
+            assert rooms <= {"solver", *known}, dotted(path)
         if dotted(path) == "scatter":
             from_solver = {n for n in names if n.startswith("tensorcrp.solver")}
             modules = {name.split(".")[2] for name in from_solver}
@@ -199,6 +208,15 @@ def test_one_module_talks_to_tensorly_and_one_to_blas():
         assert not low or dotted(path) == "solver.linalg", dotted(path)
 
 
+def test_one_module_knows_other_array_libraries():
+    """No other asks an array for its namespace, or names a library."""
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        if not dotted(path).startswith(("base.namespace", "experiments.bench")):
+            assert "__array_namespace__" not in text, dotted(path)
+            assert "torch" not in outside_packages(path), dotted(path)
+
+
 def test_numerics_do_not_know_estimators():
     for path in MODULES:
         name = dotted(path)
@@ -209,6 +227,15 @@ def test_numerics_do_not_know_estimators():
 def test_names_of_modules_are_unique():
     names = [path.name for path in MODULES if path.name != "__init__.py"]
     assert sorted(names) == sorted(set(names))
+
+
+def test_names_of_classes_are_unique():
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path.relative_to(PACKAGE))
+    assert not {name: where for name, where in found.items() if len(where) > 1}
 
 
 def test_the_top_of_the_package_is_small():

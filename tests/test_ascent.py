@@ -315,7 +315,9 @@ LAMBDAS = 0.2, 50.0
 
 
 class Earlier:
-    """Earlier projections (A, p, P), as starts ask for them."""
+    """Earlier projections (A, p, P), at most three, as starts ask for them."""
+
+    room = 3
 
     def __init__(self, W):
         self.W, self.count = W, W.shape[1]

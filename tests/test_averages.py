@@ -1,5 +1,7 @@
 """Averages of models, races, distances and proposals, against direct computations."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,12 +13,14 @@ from sklearn.metrics.pairwise import cosine_distances
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV
 from tensorcrp.model_selection import DistanceFeatures, GridEndWarning
+from tensorcrp.model_selection import folds as folds_module
 from tensorcrp.model_selection.grid import Grid
 from tensorcrp.model_selection.ordering import propose_ordered
+from tensorcrp.model_selection.scores import warn_of_ends
 
 SMALL = {"ranks": (1, 2), "regs": (0.1, 1.0, 10.0), "n_components": (2, 5), "cv": 4}
 
@@ -38,29 +42,76 @@ def test_squared_distances_are_weighted_sums_of_those_of_the_members(
 ):
     X, y = samples(shape)
     search = TensorCRPCV(
-        **SMALL, smooth=(0.0, 2.0), ordered=ordered, white=white, average=7
+        **SMALL, smooth=(0.0, 2.0), ordered=ordered, white=white, average=4
     ).fit(X, y)
-    assert len(search.members_) == 7
+    assert len(search.members_) == 4
     expected = 0.0
-    for point, weight in zip(search.members_, search.weights_, strict=True):
-        crp = TensorCRP(**point, white=white, max_iter=1, tol=0).fit(X, y)
-        features = crp.transform(X)
-        pairs = cdist(features, features, "sqeuclidean")
-        expected = expected + weight * pairs / pairs.mean()
+    folds = [(train, 1) for train, _ in StratifiedKFold(4).split(X, y)]
+    for train, share in [*folds, (np.arange(len(y)), len(folds))]:
+        for point, weight in zip(search.members_, search.weights_, strict=True):
+            crp = TensorCRP(**point, max_iter=1, tol=0).fit(X[train], y[train])
+            features = _white(crp.transform(X), y) if white else crp.transform(X)
+            pairs = cdist(features, features, "sqeuclidean")
+            expected = expected + share * weight * pairs / pairs.mean()
     stack = search.transform(X)
+    assert stack.shape[1] <= X[0].size
     assert_allclose(cdist(stack, stack, "sqeuclidean"), expected, atol=1e-8)
+
+
+def _white(features, y):
+    """Features times the inverse root of their shrunk covariance within classes."""
+    rest = np.vstack([features[y == c] - features[y == c].mean(0) for c in set(y)])
+    S = rest.T @ rest / (len(y) - len(set(y)))
+    shrunk = (S + np.trace(S) / len(S) * np.eye(len(S))) / 2
+    values, vectors = np.linalg.eigh(shrunk)
+    return features @ (vectors / np.sqrt(values)) @ vectors.T
 
 
 def test_members_are_the_best_points_and_weights_fall_with_their_scores():
     X, y = samples()
     search = TensorCRPCV(**SMALL, average=6, race=False).fit(X, y)
-    scores = search.cv_results_["mean_test_score"]
-    points = search.cv_results_["params"]
-    chosen = np.array([scores[points.index(point)] for point in search.members_])
-    assert_allclose(np.sort(chosen)[::-1], np.sort(scores)[::-1][:6])
+    results = search.cv_results_
+    scores, points = results["mean_test_score"], results["params"]
+    which = [points.index(point) for point in search.members_]
+    assert_allclose(np.sort(scores[which])[::-1], np.sort(scores)[::-1][:6])
     assert search.members_[0] == search.best_params_
-    expected = np.exp((chosen - chosen.max()) / 0.02)
-    assert_allclose(search.weights_, expected / expected.sum())
+    # Half of the weight is lost for every log(2) standard errors behind the best.
+    folds = search.n_splits_
+    squares = [
+        np.var([results[f"split{i}_test_score"][p] for i in range(folds)])
+        for p in which
+    ]
+    error = np.sqrt(np.mean(squares) / (folds - 1))
+    halves = (scores[which[0]] - scores[which]) / (error * np.log(2))
+    assert_allclose(search.weights_ / search.weights_.max(), 0.5**halves)
+
+
+def test_points_share_an_average_as_far_as_folds_cannot_tell_them_apart():
+    grid = Grid([0.0], [1], [0.1, 1.0, 10.0], [4])
+    agree = np.array([[0.9, 0.8, 0.7], [0.9, 0.8, 0.7]])
+    best, weights = grid.members(agree, 3)
+    assert best[0] == 0 and weights[0] == 1.0  # no fold doubts it
+    noisy = agree + np.array([[0.1], [-0.1]])
+    best, weights = grid.members(noisy, 3)  # errors of 0.1
+    assert_allclose(weights[1:] / weights[:-1], np.exp(-1), rtol=1e-12)
+    _, weights = grid.members(agree[:1], 3)  # one fold: scores 0.02 apart count
+    assert_allclose(weights[1:] / weights[:-1], np.exp(-5), rtol=1e-12)
+
+
+@pytest.mark.parametrize("race", [False, True])
+def test_models_of_the_folds_are_fitted_once(monkeypatch, race):
+    """The solver runs once per fold, and once for all samples."""
+    X, y = samples((9, 8), n=40)  # fewer samples than entries
+    runs, solve = [], folds_module.fit_path
+
+    def counted(scatter, spec):
+        runs.append(spec)
+        return solve(scatter, spec)
+
+    monkeypatch.setattr(folds_module, "fit_path", counted)
+    search = TensorCRPCV(**SMALL, race=race, distance=("both", "cosine")).fit(X, y)
+    assert len(search.members_) == 5 and len(runs) == search.n_splits_ + 1 == 5
+    assert len(search.candidates_) == 2 * 2  # distances, classifiers
 
 
 def test_an_average_of_one_is_the_best_point():
@@ -128,10 +179,10 @@ def test_two_folds_are_no_race():
 # Distances ----------------------------------------------------------------------------
 
 
-@parametrize_with_checks([DistanceFeatures(), DistanceFeatures("cosine")])
-def test_scikit_learn_contract_of_distance_features(estimator, check, monkeypatch):
+@pytest.mark.parametrize("distance", ["both", "cosine"])
+def test_scikit_learn_contract_of_distance_features(distance, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or a check is skipped
-    check(estimator)
+    check_estimator(DistanceFeatures(distance))
 
 
 def test_distance_features_have_the_wanted_distances():
@@ -161,9 +212,9 @@ def test_features_without_spread():
 def test_the_folds_choose_distance_and_classifier():
     X, y = samples(noise=2.0)
     classifiers = [KNeighborsClassifier(1), LogisticRegression()]
-    search = TensorCRPCV(
-        classifiers, **SMALL, distance=("euclidean", "both"), scoring="f1_macro"
-    ).fit(X, y)
+    how = {"distance": ("euclidean", "both"), "scoring": "f1_macro", "average": 3}
+    search = TensorCRPCV(classifiers, **SMALL, **how).fit(X, y)
+    assert len(search.members_) == 3
     scores = [each["score"] for each in search.candidates_]
     assert len(scores) == 4
     best = search.candidates_[int(np.argmax(scores))]
@@ -192,9 +243,14 @@ def _candidate_score(search, X, y, distance, classifier):
     return np.mean(scores)
 
 
-def test_probabilities_and_decisions_are_those_of_the_classifier():
+@pytest.fixture(scope="module")
+def logistic():
     X, y = samples()
-    search = TensorCRPCV(LogisticRegression(), **SMALL).fit(X, y)
+    return TensorCRPCV(LogisticRegression(), **SMALL).fit(X, y)
+
+
+def test_probabilities_and_decisions_are_those_of_the_classifier(logistic):
+    X, search = samples()[0], logistic
     seen = search.distances_.transform(search.transform(X))
     assert_array_equal(search.predict_proba(X), search.estimator_.predict_proba(seen))
     decisions = search.estimator_.decision_function(seen)
@@ -204,10 +260,9 @@ def test_probabilities_and_decisions_are_those_of_the_classifier():
     assert hasattr(TensorCRPCV(SVC()), "decision_function")
 
 
-def test_memory_maps_are_classified_in_blocks(tmp_path):
-    X, y = samples()
+def test_memory_maps_are_classified_in_blocks(tmp_path, logistic):
+    X, search = samples()[0], logistic
     np.save(tmp_path / "X.npy", X)
-    search = TensorCRPCV(LogisticRegression(), **SMALL).fit(X, y)
     stored = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert_allclose(search.predict_proba(stored), search.predict_proba(X))
     assert_array_equal(search.predict(stored), search.predict(X))
@@ -287,3 +342,19 @@ def test_short_and_constant_modes_are_not_ordered():
         False,
         False,
     ]
+
+
+def test_a_clone_has_the_default_grids():
+    """Their ends are no news, though the grids are copies."""
+    search = clone(TensorCRPCV())
+    assert search.smooth is not TensorCRPCV().smooth
+    point = {"smooth": 10.0, "rank": 1, "reg": 0.3, "n_components": 3}
+    search.members_, search.weights_ = [point], np.ones(1)
+    search.best_params_ = point
+    grid = Grid(list(search.smooth), [1], list(search.regs), [3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GridEndWarning)
+        warn_of_ends(grid, search)
+    search.smooth = (0.0, 2.0, 10.0)
+    with pytest.warns(GridEndWarning, match="smooth"):
+        warn_of_ends(grid, search)

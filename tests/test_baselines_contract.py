@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 import pytest
+from pairs import together
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
@@ -31,11 +32,9 @@ transformers = pytest.mark.parametrize("cls", TRANSFORMERS, ids=lambda c: c.__na
 STREAMS = [each.cls for each in baselines.BASELINES if each.streams]
 streaming = pytest.mark.parametrize("cls", STREAMS, ids=lambda cls: cls.__name__)
 SHAPES = [(7,), (4, 3), (3, 2, 4), (2, 3, 2, 2)]
-orders = pytest.mark.parametrize(
-    "shape", SHAPES, ids=lambda shape: f"order{len(shape)}"
-)
+orders = together("shape", SHAPES)
 # What acts on arrays before a method sees modes: vectors, and one order of tensors.
-some_orders = pytest.mark.parametrize("shape", [(7,), (3, 2, 4)], ids=str)
+some_orders = together("shape", [(7,), (3, 2, 4)])
 
 
 def samples(shape=(4, 3), n=30, n_classes=3, seed=0):
@@ -60,7 +59,7 @@ def is_supervised(model):
 
 @every
 @orders
-@pytest.mark.parametrize("n", [60, 12])  # more samples than entries, and fewer
+@together("n", [60, 12])  # more samples than entries, and fewer
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_any_order(cls, shape, n):
     X, y = samples(shape, n)
@@ -70,6 +69,24 @@ def test_any_order(cls, shape, n):
     assert len(values) == n
     assert np.isfinite(values).all()
     assert values.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "cls", [TensorCRP, *TRANSFORMERS], ids=lambda cls: cls.__name__
+)
+@some_orders
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_of_a_sample_alone_and_among_others(cls, shape, dtype):
+    """To the last bit, whatever the number of samples and their layout."""
+    X, y = samples(shape, n=70)
+    model = cls().fit(X, y)
+    X = X.astype(dtype)
+    together = model.transform(X)
+    np.testing.assert_array_equal(model.transform(np.asfortranarray(X)), together)
+    for first, n in ((0, 1), (5, 2), (37, 1), (20, 33), (69, 1)):
+        part = slice(first, first + n)
+        np.testing.assert_array_equal(model.transform(X[part]), together[part])
 
 
 @every
@@ -106,7 +123,7 @@ def test_float32_stays_float32(cls, shape):
 
 
 @every
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool, object])
+@together("dtype", [np.uint8, np.int64, bool, object])
 def test_other_numbers_equal_floats(cls, dtype):
     X, y = samples((4, 3), n=40)
     numbers = (
@@ -128,7 +145,7 @@ def test_input_is_unchanged(cls, shape, tmp_path):
     expected = output(cls().fit(*arguments), arguments[0])
     np.testing.assert_array_equal(arguments[0], X)
     np.testing.assert_array_equal(arguments[1], y)
-    path = tmp_path / "samples.npy"
+    path = tmp_path / f"order{len(shape)}.npy"
     np.save(path, X)
     mapped = np.load(path, mmap_mode="r")
     np.testing.assert_array_equal(output(cls().fit(mapped, y), mapped), expected)
@@ -227,6 +244,10 @@ def test_unfitted_says_so(cls):
         MPCA(1, tol=1e-15, max_iter=1),
         HODA(1, tol=1e-15, max_iter=1),
         BilinearSVC(1, tol=1e-15, max_iter=1),
+        baselines.CPLogistic(1, tol=1e-15, max_iter=1),
+        baselines.CPTDA(rank=1, tol=1e-15, max_iter=1),
+        baselines.CATCH(tol=1e-15, max_iter=1),
+        baselines.ManPDA(tol=1e-15, max_iter=1),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -320,7 +341,6 @@ OWN_PARAMETERS = [
     *((cls(sizes=bad), "sizes") for cls in TUCKER for bad in (0, "two", (2,), (9, 1))),
     *((cls(sizes=bad), "sizes") for cls in TUCKER for bad in (-1, (0, 1), 1.5, True)),
     (baselines.TwoDPCA(0), "sizes"),
-    (baselines.TwoDPCA(4), None),
     (RidgeLDA(3), "at most 2"),
     (baselines.ToeplitzLDA(3), "at most 2"),
     (RidgeLDA(0), "n_components must be an integer"),
@@ -332,17 +352,28 @@ OWN_PARAMETERS = [
     (TensorLPP(weights="cosine"), "'binary', 'heat'"),
     (TensorLPP(n_neighbors=0), "n_neighbors must be an integer"),
     (TensorLPP(graph="neighbors", n_neighbors=20), "n_samples=20"),
+    (baselines.ManPDA(4), "at most 3"),
+    (baselines.ManPDA(0), "n_components must be an integer"),
+    (baselines.CPTDA(3), "at most 2"),
+    (baselines.CPTDA(n_components=1.0), "n_components must be an integer"),
+    (baselines.CPTDA(rank="full"), "rank must be an integer"),
+    (baselines.CATCH(1.0), "penalty must be less than 1"),
+    (baselines.CATCH(-0.1), "penalty must be a finite number"),
+    (baselines.CPLogistic(0), "rank must be an integer"),
+    (baselines.CPLogistic(C=0), "C must be larger than 0"),
     (BilinearSVC(C=0), "C must be larger than 0"),
     (BilinearSVC(C=-1), "C must be a finite number"),
     (BilinearSVC(loss="log"), "'squared_hinge', 'hinge'"),
 ]
 
 
-@pytest.mark.parametrize(("model", "words"), OWN_PARAMETERS, ids=str)
+def test_more_columns_than_the_mode_has_are_all_of_them():
+    more, all_of_them = (baselines.TwoDPCA(size).fit(X) for size in (4, 3))
+    np.testing.assert_array_equal(more.transform(X), all_of_them.transform(X))
+
+
+@together("model, words", OWN_PARAMETERS)
 def test_own_parameters(model, words):
-    if words is None:
-        model.fit(X, Y)
-        return
     before = dict(vars(model))
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
@@ -421,7 +452,7 @@ def test_fitted_attributes_are_documented(cls):
 
 
 METHODS = """fit partial_fit fit_scatter transform inverse_transform
-decision_function predict""".split()
+decision_function predict predict_proba""".split()
 
 
 @every

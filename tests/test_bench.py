@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from tensorcrp import TensorCRP, cli
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
+from tensorcrp.experiments.bench.exponents import exponent
 from tensorcrp.experiments.bench.literal import literal_sweep
 from tensorcrp.experiments.bench.measure import peak_bytes, seconds
 from tensorcrp.experiments.bench.other_packages import cp_plsr, rows_of
@@ -50,6 +51,11 @@ def test_rows_of_an_affine_model_are_its_transform(make_samples):
         features[1:] - features[0],
         atol=1e-10,
     )
+
+
+def test_the_exponent_is_that_of_a_power_law():
+    sizes = np.array([3.0, 10.0, 40.0, 41.0])
+    assert_allclose(exponent(sizes, 7 * sizes**1.75), 1.75)
 
 
 def test_seconds_measures_every_function_as_often():

@@ -12,12 +12,21 @@ import pytest
 from tensorcrp import cli
 from tensorcrp.base.results import parse_rows
 from tensorcrp.datasets import load_digits
-from tensorcrp.experiments import bench, compare, data, figures, options, output
+from tensorcrp.experiments import (
+    bench,
+    compare,
+    data,
+    figures,
+    folder_cache,
+    options,
+    output,
+)
+from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper import run as reproduce
-from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.summaries import ResultRows
 
 
 @pytest.fixture
@@ -377,10 +386,49 @@ def test_reproduce_goes_on_where_it_was(own_sets, tmp_path, monkeypatch, capsys)
 
 
 def test_tables_are_functions_of_rows(compared):
-    rows = Rows(parse_rows((compared.out / "rows.jsonl").read_text())[0])
-    for table in compare.tables_of(rows):
-        assert table.text() in compared.printed
+    rows = ResultRows(parse_rows((compared.out / "rows.jsonl").read_text())[0])
+    for table in tables_of(rows):
+        assert table.text(noted=False) in compared.printed  # notes are below the last
         assert table.markdown() in (compared.out / "tables.md").read_text()
+
+
+def test_notes_are_printed_once_below_the_last_table(compared):
+    tables = tables_of(
+        ResultRows(parse_rows((compared.out / "rows.jsonl").read_text())[0])
+    )
+    words = " ".join(compared.printed.split())
+    assert len(tables) > 1
+    for sentence in tables[0].sentences():
+        assert words.count(sentence) == 1
+        assert words.index(sentence) > words.index(tables[-1].title)
+
+
+def test_compare_says_that_everything_is_near_chance(tmp_path, few, capsys):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "noise.npz"
+    y = np.arange(60) % 2
+    for strength in (0, 3):
+        X = rng.standard_normal((60, 4, 3)) + strength * y[:, None, None]
+        np.savez(path, X=X, y=y)
+        data.load.cache_clear()
+        assert cli.main(small(str(path))) == 0
+        words = " ".join(capsys.readouterr().out.split())
+        assert ("every method is near chance. Try --motion" in words) == (strength == 0)
+
+
+def test_skipped_files_of_a_folder_fit_80_columns(tmp_path, capsys):
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            image.new("L", (8, 8), 30 * i).save(tmp_path / name / f"{i}.png")
+    (tmp_path / "a" / "9.png").write_bytes(b"not an image")
+    with folder_cache.reading({"on_error": "skip"}):
+        folder_cache.read(tmp_path)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("skipped:") and "9.png" in " ".join(lines)
+    # Nothing but a long path makes a line longer.
+    assert all(len(line) <= 80 or max(map(len, line.split())) > 60 for line in lines)
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])

@@ -20,8 +20,10 @@ from tensorcrp.persistence import load, save
 
 THREADS = 4
 ESTIMATORS = [
-    TensorCRP(init="random", n_init=2),
-    TensorCRPCV(ranks=(2,), regs=(0.1, 1.0), cv=2, init="random"),
+    TensorCRP(3, init="random", n_init=2),
+    TensorCRPCV(
+        ranks=(2,), regs=(0.1, 1.0), n_components=3, cv=2, init="random", average=2
+    ),
     baselines.BilinearSVC(loss="hinge"),
     *(each.cls() for each in baselines.BASELINES),
 ]
@@ -79,7 +81,7 @@ def test_one_fitted_model_in_many_threads(model):
 
 
 def test_one_model_saved_and_used_in_many_threads(tmp_path):
-    model = TensorCRP().fit(X, Y)
+    model = TensorCRP(3).fit(X, Y)
     path = tmp_path / "model"
 
     def use(_):
@@ -141,7 +143,7 @@ def test_fits_in_threads_give_the_serial_results(model):
 def test_streams_in_threads_give_the_serial_results():
     def stream(seed):
         Z, y = samples(seed=seed)
-        model = TensorCRP()
+        model = TensorCRP(3)
         for start in range(0, 32, 8):
             model.partial_fit(Z[start : start + 8], y[start : start + 8])
         return model.transform(Z)
@@ -165,7 +167,11 @@ WORK = {
     "ToeplitzLDA": "tensorcrp.baselines.toeplitz_lda.autocovariances",
     "STDA": "tensorcrp.baselines.stda.cores_of",
     "UMLDA": "tensorcrp.baselines.umlda._Uncorrelated.add",
-    "BilinearSVC": "tensorcrp.baselines.alternating_svm.Problem.solve",
+    "ManPDA": "tensorcrp.baselines.manpda.ascend",
+    "CPTDA": "tensorcrp.baselines.cptda.nearest_cp",
+    "CATCH": "tensorcrp.baselines.catch.group_lasso",
+    "BilinearSVC": "tensorcrp.baselines.alternating_svm.SvmProblem.solve",
+    "CPLogistic": "tensorcrp.baselines.alternating_logistic.LogisticProblem.solve",
 }
 
 

@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tensorly.cp_tensor import CPTensor, cp_to_tensor
 
-from tensorcrp import TensorCRP
+from tensorcrp import ClassScatter, TensorCRP
 
 SHAPES = [(7,), (4, 3), (3, 2, 4), (2, 3, 2, 2), (2, 2, 3, 1, 2), (2, 1, 2, 2, 2, 2)]
 orders = pytest.mark.parametrize(
@@ -45,9 +45,13 @@ def samples(shape, n=30, n_classes=3, seed=0):
     return means[y] + rng.standard_normal((n, *shape)), y
 
 
-def crp(*args, **params):
-    """A fixed number of sweeps, so that no run depends on when to stop."""
-    return TensorCRP(*args, **{"max_iter": 4, "tol": 0, **params})
+def crp(n_components=3, **params):
+    """A fixed number of sweeps, so that no run depends on when to stop.
+
+    The third projection is on data that were deflated twice: further ones, of which
+    there are 27 by default, only take longer.
+    """
+    return TensorCRP(n_components, **{"max_iter": 4, "tol": 0, **params})
 
 
 def assert_same_model(one, other):
@@ -196,7 +200,7 @@ def test_clone_is_unfitted_with_the_same_parameters(shape):
 
 
 def test_fit_does_not_change_parameters():
-    model = crp(sample_shape=[4, 3], rank="full", n_components="paper")
+    model = crp("paper", sample_shape=[4, 3], rank="full")
     before = dict(model.get_params())
     X, y = samples((4, 3))
     model.fit(X, y)
@@ -403,6 +407,42 @@ def test_weight_is_repetition(shape, n, between):
     )
 
 
+@pytest.mark.parametrize("between", ["classes", "samples"])
+def test_balanced_classes_are_samples_with_weights(between, make_samples):
+    """Every class has the same sum of weights, whatever the weights of its samples."""
+    X, y = make_samples((4, 3), n=31)
+    given = np.random.default_rng(0).integers(0, 3, 31).astype(float)
+    for sample_weight in (None, given):
+        each = np.ones(31) if sample_weight is None else given
+        sums = {label: each[y == label].sum() for label in np.unique(y)}
+        weight = each * each.sum() / (len(sums) * np.array([sums[c] for c in y]))
+        crp = TensorCRP(between=between, class_weight="balanced")
+        crp.fit(X, y, sample_weight)
+        plain = TensorCRP(between=between).fit(X, y, weight)
+        np.testing.assert_allclose(crp.projections_, plain.projections_, atol=1e-9)
+    by_label = {label: i + 0.5 for i, label in enumerate(np.unique(y))}
+    crp = TensorCRP(between=between, class_weight=by_label).fit(X, y)
+    plain = TensorCRP(between=between).fit(X, y, [by_label[c] for c in y])
+    np.testing.assert_allclose(crp.projections_, plain.projections_, atol=1e-9)
+
+
+def test_weights_of_classes_that_make_no_sense(make_samples):
+    X, y = make_samples((4, 3))
+    for bad, words in (
+        ("even", "balanced.*got 'even'"),
+        ({y[0]: -1.0}, "at least 0, got -1.0"),
+        ({"nobody": 2.0}, "'nobody', which is none of the labels"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            TensorCRP(class_weight=bad).fit(X, y)
+    balanced = TensorCRP(class_weight="balanced")
+    for use in (balanced.partial_fit, lambda X, y: balanced.fit_batches([(X, y)])):
+        with pytest.raises(ValueError, match=r"all labels at once.*dict"):
+            use(X, y)
+    with pytest.raises(ValueError, match="leave class_weight out"):
+        balanced.fit_scatter(ClassScatter.from_samples(X, y))
+
+
 def test_class_of_zero_weight_does_not_exist():
     X, y = samples((4, 3), n_classes=3)
     model = crp().fit(X, y, sample_weight=(y != 1).astype(float))
@@ -436,9 +476,21 @@ def test_refit_is_identical():
     assert_same_model(first, model.fit(X, y))
 
 
-def test_random_state_instance_moves_on():
+def test_sums_of_final_values_are_numbers():
+    model = crp().fit(*samples((4, 3)))
+    finals = [curve[-1] for curve in model.history_]
+    for total in (model.objective_.sum(), np.mean(model.objective_)):
+        assert type(total) is np.float64
+    assert model.objective_.sum() == np.sum(finals)
+    doubled = 2 * model.objective_
+    assert type(doubled) is np.ndarray
+    np.testing.assert_array_equal(doubled, 2 * np.array(finals))
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_random_state_instance_moves_on(make):
     X, y = samples((5, 6, 4), n=12)
-    rng = np.random.RandomState(0)
+    rng = make(0)
     first, second = (
         crp(1, init="random", max_iter=1, random_state=rng).fit(X, y) for _ in range(2)
     )
@@ -618,7 +670,7 @@ def test_fitted_attributes_are_documented():
     X, y = samples((4, 3))
     model = crp(sample_shape=(4, 3)).fit(data_frame(X), y)
     public = {name for name in vars(model) if not name.startswith("_")}
-    public |= {"objective_"} & set(dir(type(model)))  # a property of some
+    public |= {"objective_", "n_iters_"} & set(dir(type(model)))  # properties
     fitted = public - set(model.get_params())
     assert set(section("Attributes")) == fitted
     assert all(name.endswith("_") for name in fitted)

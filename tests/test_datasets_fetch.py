@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 
 from tensorcrp.datasets import (
     _fetch,
+    _places,
     fetch_dataset,
     fetch_olivetti,
     fetch_umist,
@@ -34,7 +35,7 @@ def _no_network(*args, **kwargs):
 
 @pytest.fixture
 def offline(monkeypatch):
-    monkeypatch.setattr(_fetch.urllib.request, "urlopen", _no_network)
+    monkeypatch.setattr(_places.urllib.request, "urlopen", _no_network)
     monkeypatch.setattr(_fetch.sklearn_datasets, "fetch_openml", _no_network)
     monkeypatch.setattr(_fetch.sklearn_datasets, "fetch_olivetti_faces", _no_network)
 
@@ -164,11 +165,11 @@ def test_gait_with_samples_last(tmp_path, monkeypatch, offline):
 
 def test_indian_pines_out_of_tensorly(tmp_path, monkeypatch, offline):
     """Real and checked where tensorly ships the scene (not in its early versions)."""
-    if _fetch.indian_pines() is not None:
+    if _places.indian_pines() is not None:
         found = fetch_dataset("indian_pines", data_home=tmp_path)
         assert found.verified and found.data.shape == (1200, 5, 5, 200)
         assert found.mode_names == ("row", "column", "band")
-    monkeypatch.setattr(_fetch, "indian_pines", lambda: None)
+    monkeypatch.setattr(_places, "indian_pines", lambda: None)
     with pytest.raises(FileNotFoundError, match=r"put indian_pines\.npz"):
         fetch_dataset("indian_pines", data_home=tmp_path / "other")
 
@@ -223,7 +224,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
         file.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_fetch.np, "savez_compressed", interrupted)
+    monkeypatch.setattr(_places.np, "savez_compressed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch_dataset("orl", data_home=tmp_path)
     left = [path.name for path in (tmp_path / "tensorcrp").iterdir()]

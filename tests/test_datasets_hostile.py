@@ -200,6 +200,7 @@ print("survived")
 """
 
 
+@pytest.mark.slow
 def test_one_changed_byte_of_a_matlab_file(tmp_path):
     arrays = {"X": np.arange(24.0).reshape(6, 2, 2), "y": np.arange(6) % 2}
     savemat(tmp_path / "a.mat", arrays)

@@ -199,7 +199,8 @@ def test_methods_that_need_the_samples_say_so(model):
 def test_cross_validation():
     X, y = samples((5, 4), 60)
     names = np.array(["a", "b", "c"])[y]
-    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), cv=3)
+    few = {"n_components": (2, 4), "average": 4, "cv": 3}
+    search = TensorCRPCV(ranks=(1, "full"), regs=(0.1, 1.0), **few)
     expected = clone(search).fit(X, names)
     lazy = chunked(X, (5, 0, 6))
     search.fit(lazy, names)

@@ -93,7 +93,6 @@ def resolve(dotted):
 
 
 PUBLIC = sorted(public())
-each_public = pytest.mark.parametrize("dotted", PUBLIC)
 
 
 def test_the_interface_is_found():
@@ -101,11 +100,13 @@ def test_the_interface_is_found():
     assert "tensorcrp.TensorCRP.get_params" not in PUBLIC  # scikit-learn's
 
 
-@each_public
-def test_docstring_is_numpydoc(dotted):
-    left_out = set(LEFT_OUT) | (set(OF_METHODS) if resolve(dotted)[1] else set())
-    errors = validate(dotted)["errors"]
-    assert not [error for error in errors if error[0] not in left_out]
+def test_docstrings_are_numpydoc():
+    found = {}
+    for dotted in PUBLIC:
+        left_out = set(LEFT_OUT) | (set(OF_METHODS) if resolve(dotted)[1] else set())
+        errors = validate(dotted)["errors"]
+        found[dotted] = [error for error in errors if error[0] not in left_out]
+    assert not {dotted: errors for dotted, errors in found.items() if errors}
 
 
 # --- documented defaults ------------------------------------------------------------
@@ -168,10 +169,14 @@ def is_error(dotted):
     return inspect.isclass(value) and issubclass(value, Exception)
 
 
-@pytest.mark.parametrize("dotted", [name for name in PUBLIC if not is_error(name)])
-def test_documented_defaults_are_those_of_the_signature(dotted):
-    value, _ = resolve(dotted)
-    assert not list(wrong_defaults(value, inspect.getdoc(value)))
+def test_documented_defaults_are_those_of_the_signature():
+    found = {}
+    for dotted in PUBLIC:
+        if not is_error(dotted):
+            value, _ = resolve(dotted)
+            found[dotted] = list(wrong_defaults(value, inspect.getdoc(value)))
+    assert len(found) > 200
+    assert not {dotted: lines for dotted, lines in found.items() if lines}
 
 
 def test_a_wrong_default_is_found():
@@ -191,10 +196,17 @@ def test_a_wrong_default_is_found():
 
 # --- pages --------------------------------------------------------------------------
 
-PAGES = [path for path in sorted(DOCS.glob("*.rst")) if ">>> " in path.read_text()]
+LONG_PAGES = {"files", "guide", "online", "parameters"}  # whose code takes seconds
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def pages():
+    for path in sorted(DOCS.glob("*.rst")):
+        if ">>> " in path.read_text():
+            marks = [pytest.mark.slow] if path.stem in LONG_PAGES else []
+            yield pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("path", list(pages()))
 def test_code_on_the_page_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TENSORCRP_DATA", raising=False)

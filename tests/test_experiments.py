@@ -17,15 +17,17 @@ from tensorcrp.datasets import list_datasets
 from tensorcrp.experiments import methods
 from tensorcrp.experiments.classifiers import CLASSIFIERS, COSTS, Tuning, svm, tune_svm
 from tensorcrp.experiments.counts import cv_folds
-from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load, split
+from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.paper import paper_methods, plans
+from tensorcrp.experiments.paper.classification_tables import verdict, verdicts
 from tensorcrp.experiments.paper.compact import compact, expand
-from tensorcrp.experiments.paper.paper_tables import TABLES, verdict, verdicts
+from tensorcrp.experiments.paper.paper_tables import TABLES
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments.paper.run import page_from
-from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.paper.sweeps import CLIMBS
+from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.runs import Run, execute, row_defect
 from tensorcrp.experiments.store import (
     Store,
@@ -33,7 +35,7 @@ from tensorcrp.experiments.store import (
     without_times,
     write_whole,
 )
-from tensorcrp.experiments.summaries import Rows, score
+from tensorcrp.experiments.summaries import ResultRows, score
 from tensorcrp.experiments.tables import Score, Table, best_in_lines
 
 ROOT = Path(__file__).parent.parent
@@ -429,7 +431,7 @@ def test_skipped_cells_are_rows(data_file):
     found = execute(run_of(data_file, "LDA", train=30))
     assert "too few for 30" in found["skipped"]
     assert "classifiers" not in found
-    (line,) = Rows([found]).skipped()
+    (line,) = ResultRows([found]).skipped()
     assert line[1:3] == (30, "all methods")
 
 
@@ -523,7 +525,16 @@ def test_every_baseline_has_a_place():
     assert tuple(paper_methods.paper_methods()) == METHODS
 
 
-@pytest.mark.parametrize("name", sorted(set(methods.all_methods()) - set(STARTS)))
+def each_method():
+    """Names; marked as slow: the same smoothing of others, TensorCRPCV in parts."""
+    kept = ("raw, smooth", "MPCA, smooth", "TensorCRPCV, best point")
+    for name in sorted(set(methods.all_methods()) - set(CLIMBS)):
+        derived = name.endswith(", smooth") or name.startswith("TensorCRPCV, ")
+        slow = derived and name not in kept
+        yield pytest.param(name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("name", list(each_method()))
 def test_every_method_runs_and_says_what_it_gives(data_file, name):
     found = execute(run_of(data_file, name, train=3, n_features=4))
     assert "skipped" not in found, found
@@ -549,7 +560,7 @@ def test_initial_scale_changes_nothing(data_file):
     assert rights[0] == rights[1] == rights[2]
 
 
-@pytest.mark.parametrize("method", STARTS)
+@pytest.mark.parametrize("method", CLIMBS)
 def test_objective_is_followed_sweep_by_sweep(data_file, method):
     found = execute(run_of(data_file, method))
     assert found["worst_step"] > -1e-10
@@ -618,7 +629,7 @@ def test_verdicts(mean, word):
 
 
 def test_verdict_table_stands_beside_the_paper():
-    rows = Rows([judged(0, [70, 75], [1, 2]), judged(1, [70, 77], [2, 1])])
+    rows = ResultRows([judged(0, [70, 75], [1, 2]), judged(1, [70, 77], [2, 1])])
     lines = verdicts(rows).body
     theirs = published()[Cell("classification", "SVM", 3, "usps", "CRP")]
     (line,) = [line for line in lines if line[1] == "SVM"]
@@ -699,10 +710,10 @@ def test_finished_rows_are_never_computed_again(data_file, tmp_path, monkeypatch
     plan = [run_of(data_file, name) for name in ("raw", "RidgeLDA")]
     first = run_all(plan, Store(tmp_path / "rows.jsonl"), shown=False)
 
-    def refuse(run):
+    def reject(run):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("tensorcrp.experiments.engine.execute", refuse)
+    monkeypatch.setattr("tensorcrp.experiments.engine.execute", reject)
     assert run_all(plan, Store(tmp_path / "rows.jsonl"), shown=False) == first
 
 

@@ -5,6 +5,7 @@ is compared with a slow direct computation on dense matrices. A baseline with a 
 per mode appears in the comparison after one call.
 """
 
+from dataclasses import replace
 from functools import reduce
 
 import baseline_oracles
@@ -17,13 +18,16 @@ from scipy.linalg import eigh, sqrtm
 from tensorcrp import ClassScatter, cli
 from tensorcrp.baselines import TuckerDiscriminant, alternate, eye_factors
 from tensorcrp.experiments import compare_methods, register_method, registry
-from tensorcrp.experiments.data import load, split
+from tensorcrp.experiments.data import load
+from tensorcrp.experiments.random_splits import split
 from tensorcrp.solver import (
     Deflation,
     DiscriminantRatio,
+    Euclidean,
     Metric,
     Objective,
     Rows,
+    Smoothness,
     Spec,
     fit_path,
     solve,
@@ -96,7 +100,13 @@ class GeneratedRows(Rows):
             yield slice(first, last), np.reshape(rows, (-1, *self.sample_shape))
 
     def reshape(self, shape):
-        return GeneratedRows(self.make, self.n, shape)
+        return type(self)(self.make, self.n, shape)
+
+
+class WholeRows(GeneratedRows):
+    """The same, where all rows at once are not too many."""
+
+    in_memory = True
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (3, 2, 3), (2, 3, 2, 2)], ids=str)
@@ -118,6 +128,43 @@ def test_a_new_kind_of_rows(shape, rng):
         *mine.factors,
     ).reshape(3, -1)
     assert_allclose(np.abs(np.sum(W * expected, axis=1)), 1, rtol=1e-7)
+
+
+@shapes
+@pytest.mark.parametrize("kind", [GeneratedRows, WholeRows])
+def test_new_rows_of_numerator_and_denominator(kind, shape, rng):
+    """At every order and rank, as arrays are; vectors have to be in memory."""
+    both = [rng.standard_normal((n, *shape)) for n in (4, 25)]
+    rows = [kind(each.__getitem__, len(each), shape) for each in both]
+    how = {"rank": 2, "n_components": 3, "max_iter": 5, "tol": 0}
+    if len(shape) == 1 and kind is GeneratedRows:
+        with pytest.raises(ValueError, match=r"0\.0012 MB.*in_memory = True"):
+            solve(*rows, [2.0], **how)
+        return
+    (mine,), (array,) = solve(*rows, [2.0], **how), solve(*both, [2.0], **how)
+    assert_allclose(mine.objective, array.objective, **EXACT)
+    for one, other in zip(mine.factors, array.factors, strict=True):
+        assert_allclose(one, other, **EXACT)
+
+
+@shapes
+@pytest.mark.parametrize("n", [30, 9])  # more samples than entries, and fewer
+def test_new_rows_in_memory_at_every_rank_and_ridge(n, shape, make_samples):
+    X, y = make_samples(shape, n)
+    scatter = ClassScatter.from_samples(X, y)
+    root = np.asarray(scatter.root)
+    rows = WholeRows(root.__getitem__, len(root), shape)
+    same = ClassScatter(scatter.classes, scatter.counts, scatter.means, rows)
+    metrics = Euclidean(), Smoothness(1.0)
+    specs = [Spec(3, ranks=(1, "full"), regs=(0.1, 1.0), metrics=metrics, max_iter=3)]
+    specs.append(replace(specs[0], deflation=Orthogonal(), ranks=(1,)))
+    if len(root) >= X[0].size:
+        specs.append(replace(specs[0], regs=(0.0,)))
+    for spec in specs:
+        each = zip(fit_path(scatter, spec), fit_path(same, spec), strict=True)
+        for known, mine in each:
+            assert_allclose(mine.objective, known.objective, **EXACT)
+            assert_allclose(mine.projections, known.projections, **EXACT)
 
 
 def test_new_rows_in_an_estimators_statistics(make_samples):

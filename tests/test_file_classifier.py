@@ -9,15 +9,24 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stdout
 from fractions import Fraction
+from io import StringIO
 
+import joblib
 import numpy as np
+import pandas
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
-from tensorcrp.files import FileClassifier, file_groups
-from tensorcrp.files.choosing import splitter
+from tensorcrp.commands.printed import accuracy_lines, print_surprises
+from tensorcrp.files import FileClassifier, Predictions, file_groups
+from tensorcrp.files.choosing import CLASSIFIERS, splitter
+from tensorcrp.files.predictions import scores_of
+from tensorcrp.files.scoring import surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
+from tensorcrp.preprocessing import Motion
 from tensorcrp.video import read_clips, train_test_folders
 
 av = pytest.importorskip("av", reason="PyAV has no wheel for this Python")
@@ -71,21 +80,21 @@ def clips(folder, per_class, seed, labelled=True):
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """Training clips, new unlabelled ones, and a model fitted in another process."""
+    """Training clips, new unlabelled ones, a fitted model and what `fit` printed."""
     root = tmp_path_factory.mktemp("clips")
     clips(root / "train", 6, seed=0)
     new = clips(root / "new", 3, seed=1, labelled=False)
     model = root / "model.safetensors"
     command = ["fit", "train", "-o", model.name, *SMALL, "--report", "report"]
-    done = tensorcrp(*command, cwd=root)
-    assert done.returncode == 0, done.stderr
-    return root, new, model, done.stdout
+    with chdir(root), redirect_stdout(StringIO()) as printed:
+        assert cli.main(command) == 0
+    return root, new, model, printed.getvalue()
 
 
-def tensorcrp(*arguments, cwd=None, text=None):
+def tensorcrp(*arguments, cwd=None):
     """The command in a process of its own."""
-    command = [sys.executable, "-m", "tensorcrp.cli", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, input=text)
+    command = [sys.executable, "-m", "tensorcrp", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
 
 def failed(arguments, capsys):
@@ -109,6 +118,7 @@ def test_fit_says_what_to_expect(places):
     assert max(map(len, said.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_predict_on_unlabelled_clips_in_another_process(places):
     root, new, model, _ = places
     done = tensorcrp("predict", str(model), "new", "--csv", "rows.csv", cwd=root)
@@ -124,17 +134,47 @@ def test_predict_on_unlabelled_clips_in_another_process(places):
     assert [row["label"] for row in rows] == python.tolist()
 
 
-def test_one_file_at_a_time_and_names_from_a_pipe(places, capsys):
+def test_one_file_at_a_time_and_names_from_a_pipe(places, capsys, monkeypatch):
     _, new, path, _ = places
     model = load(path)
     together = model.predict_proba(list(new))
     for file, scores in zip(new, together, strict=True):
-        np.testing.assert_allclose(model.predict_proba(file)[0], scores, rtol=1e-4)
+        np.testing.assert_array_equal(model.predict_proba(file)[0], scores)  # bitwise
         assert model.predict([file])[0] == new[file]
-    text = "\n".join(new) + "\n"
-    done = tensorcrp("predict", str(path), "-", text=text)
-    lines = [line.split() for line in done.stdout.splitlines()[1:]]
+    monkeypatch.setattr("sys.stdin", StringIO("\n".join(new) + "\n"))
+    assert cli.main(["predict", str(path), "-"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert {line[-1]: line[0] for line in lines} == new
+
+
+def test_rows_on_standard_output_and_nothing_else(places, capfdbinary, tmp_path):
+    root, new, path, _ = places
+    (tmp_path / "link").symlink_to("/dev/null")
+    with chdir(tmp_path):
+        assert cli.main(["predict", str(path), str(root / "new"), "--csv", "-"]) == 0
+        out = capfdbinary.readouterr().out.decode()
+        assert cli.main(["predict", str(path), str(root / "new"), "--csv", "link"]) == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert {row["file"]: row["label"] for row in rows} == new
+    assert [each.name for each in tmp_path.iterdir()] == ["link"]
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("classifier", sorted(CLASSIFIERS))
+def test_scores_of_a_sample_alone_and_among_others(classifier):
+    """To the last bit, in float32, for every classifier of the command line."""
+    rng, y = np.random.default_rng(0), np.arange(36) % 3
+    X = rng.standard_normal((76, 6, 5, 5)).astype(np.float32)
+    X[:36] += 0.4 * y[:, None, None, None]
+    one = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 9}
+    search = TensorCRPCV(CLASSIFIERS[classifier](), **one, distance="euclidean", cv=2)
+    model = make_pipeline(Motion("centred"), search).fit(X[:36], y)
+    together, _ = scores_of(model, X[36:])
+    for i in (0, 1, 6, 13, 39):
+        alone, _ = scores_of(model, X[36 + i][None])
+        np.testing.assert_array_equal(alone[0], together[i])
+    guess = model.classes_[together.argmax(axis=1)]
+    assert (guess == model.predict(X[36:])).all()
 
 
 def test_labelled_folders_give_an_accuracy(places, capsys):
@@ -157,9 +197,11 @@ def test_onnx_of_clips(places, tmp_path):
     np.testing.assert_allclose(shares, model.predict_proba(X), atol=1e-4)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
 def test_transform_writes_features_with_names(suffix, places, tmp_path, capsys):
     root, new, path, _ = places
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
     out = tmp_path / f"features{suffix}"
     assert cli.main(["transform", str(path), str(root / "new"), "-o", str(out)]) == 0
     exact = load(path).transform(root / "new")
@@ -168,6 +210,11 @@ def test_transform_writes_features_with_names(suffix, places, tmp_path, capsys):
         np.testing.assert_array_equal(found["X"], exact)
         assert found["files"].tolist() == sorted(new)
         assert found["feature_names"][0] == "crp0"
+    elif suffix == ".parquet":
+        frame = pandas.read_parquet(out)
+        assert frame["file"].tolist() == sorted(new)
+        assert list(frame)[1:] == [f"crp{i}" for i in range(exact.shape[1])]
+        np.testing.assert_array_equal(frame.iloc[:, 1:], exact)
     else:
         rows = list(csv.reader(out.read_text().splitlines()))
         assert rows[0] == ["file", *(f"crp{i}" for i in range(exact.shape[1]))]
@@ -201,6 +248,33 @@ def test_the_report_needs_nothing_beside_it(places):
     assert "http" not in text.replace("http-equiv", "")
     for words in ("Accuracy", "chance", "Confusion", "Projections", "tensorcrp fit"):
         assert words in text
+
+
+def test_every_search_moves_the_bar(places, monkeypatch):
+    """One bar over all of the work: between two of its steps lies one search."""
+    fits, steps = [], []
+    fit = TensorCRPCV.fit
+
+    def counted(self, *args):
+        fits.append(self.regs)
+        return fit(self, *args)
+
+    def watched(items, label, shown, total, unit):
+        for item in items:
+            steps.append((len(fits), total))
+            yield item
+
+    monkeypatch.setattr(TensorCRPCV, "fit", counted)
+    monkeypatch.setattr("tensorcrp.files.choosing.progress", watched)
+    FileClassifier(**QUICK).fit(places[0] / "train")
+    parts, motions = 2 + 1, 4  # folds and all files
+    total = parts * (motions + 1)
+    assert steps == [(i + 1, total) for i in range(total)] and len(fits) == total
+    model = FileClassifier(**QUICK, motion="none").fit(places[0] / "train")
+    scores = model.held_out_.scores
+    with joblib.parallel_backend("threading"):  # processes take seconds to start
+        model.set_params(n_jobs=2).fit(places[0] / "train")
+    np.testing.assert_array_equal(model.held_out_.scores, scores)
 
 
 # --- what a model remembers -------------------------------------------------------
@@ -266,6 +340,53 @@ def test_a_file_of_arrays(tmp_path):
         model.predict(1e6 * X)
 
 
+def test_new_arrays_may_have_other_names(tmp_path, capsys):
+    X, y = arrays(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", signal=np.moveaxis(X, 0, -1), label=y, other=y)
+    model = tmp_path / "m"
+    save(FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz"), model)
+    said = failed(["predict", model, tmp_path / "b.npz"], capsys)
+    assert "--data X --target y" in said and "['label', 'other', 'signal']" in said
+    names = ["--data", "signal", "--target", "label", "--samples", "last"]
+    new = [str(model), str(tmp_path / "b.npz")]
+    assert cli.main(["predict", *new, *names]) == 0
+    out = capsys.readouterr().out
+    labels = [line.split()[0] for line in out.splitlines()[1:]]
+    assert labels == load(model).predict(X).tolist()
+    features = str(tmp_path / "f.npz")
+    assert cli.main(["transform", *new, *names, "-o", features]) == 0
+    np.testing.assert_array_equal(np.load(features)["X"], load(model).transform(X))
+    said = failed(["predict", *new, *names, "--target", "lable"], capsys)
+    assert "no variable 'lable'" in said
+
+
+def test_folders_of_arrays(tmp_path, capsys):
+    """One folder per class gives the model of one file with labels."""
+    X, y = arrays(tmp_path / "a.npz")
+    order = np.argsort(y, kind="stable")
+    np.savez(tmp_path / "sorted.npz", X=X[order], y=np.array(["no", "yes"])[y[order]])
+    for code, name in enumerate(("no", "yes")):
+        (tmp_path / "deep" / name).mkdir(parents=True)
+        np.savez(tmp_path / "deep" / name / "1.npz", X=X[y == code][:5])
+        np.savez(tmp_path / "deep" / name / "2.npz", X=X[y == code][5:])
+    one = FileClassifier(search=GRID, cv=2).fit(tmp_path / "sorted.npz")
+    many = FileClassifier(search=GRID, cv=2).fit(tmp_path / "deep")
+    np.testing.assert_array_equal(one.held_out_.scores, many.held_out_.scores)
+    said = failed(["compare", tmp_path / "deep", "--per-class", "3"], capsys)
+    assert "not of images or clips" in said and "tensorcrp fit" in said
+
+
+def test_options_of_another_kind_of_files_are_rejected(places, tmp_path, capsys):
+    arrays(tmp_path / "a.npz")
+    train, out = places[0] / "train", ["-o", tmp_path / "m"]
+    said = failed(["fit", train, *out, "--data", "X"], capsys)
+    assert "--data X is for arrays, and these files are clips: leave it out" in said
+    said = failed(["fit", tmp_path / "a.npz", *out, "--size", "8", "8"], capsys)
+    assert "--size 8 8 is for clips and images, and these files are arrays" in said
+    said = failed(["predict", places[2], train, "--samples", "last"], capsys)
+    assert "--samples last is for arrays" in said
+
+
 def test_groups_never_lie_on_both_sides():
     y, groups = np.arange(60) % 3, np.arange(60) // 6
     for train, test in splitter(y, groups, 5, 0).split(y, y, groups):
@@ -298,11 +419,59 @@ def test_train_and_test_folders_are_a_split(tmp_path, capsys):
     clips(tmp_path / "data" / "train", 4, seed=0)
     clips(tmp_path / "data" / "test", 2, seed=2)
     assert train_test_folders(tmp_path / "data") is not None
-    model = FileClassifier(**QUICK).fit(tmp_path / "data")
+    model = FileClassifier(**QUICK, motion="difference").fit(tmp_path / "data")
     assert model.classes_.tolist() == ["left", "right"]
     assert model.scores_["test_accuracy"] == 1.0 and model.scores_["test_files"] == 4
     with pytest.raises(ValueError, match="holds a split, not two classes"):
         read_clips(tmp_path / "data")
+
+
+def folders(root, *names):
+    for name in names:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        (root / name / "a.mp4").touch()
+    return root
+
+
+def test_a_validation_folder_is_left_out_and_said_so(tmp_path):
+    data = tmp_path / "data"
+    clips(data / "train", 4, seed=0)
+    clips(data / "test", 2, seed=2)
+    plain = FileClassifier(**QUICK, motion="difference").fit(data)
+    folders(data, "val/left", "val/right")
+    model = FileClassifier(**QUICK, motion="difference").fit(data)
+    assert model.classes_.tolist() == ["left", "right"]
+    np.testing.assert_array_equal(model.held_out_.scores, plain.held_out_.scores)
+    save(model, tmp_path / "m")
+    lines = list(accuracy_lines(load(tmp_path / "m").scores_))
+    assert any(line.startswith("val/ folder: left out") for line in lines)
+    for name in ("valid", "Validation"):
+        (data / "val").rename(data / name)
+        assert train_test_folders(data) == (str(data / "train"), str(data / "test"))
+        (data / name).rename(data / "val")
+
+
+def test_a_split_beside_classes_is_one_clear_error(tmp_path, capsys):
+    split = ("train/a", "train/b", "test/a", "test/b")
+    for i, (names, words) in enumerate(
+        [
+            ((*split, "walk"), r"train/ and test/, as a split has, beside walk/"),
+            (("train/a", "train/b", "walk", "run"), "train/, .* beside run/, walk/"),
+            (("train/a", "train/b", "val/a", "val/b"), "without the other"),
+            (("train/a", "train/b"), "without the other"),
+        ]
+    ):
+        data = folders(tmp_path / str(i), *names)
+        with pytest.raises(ValueError, match=words):
+            train_test_folders(data)
+        assert str(data) in failed(["fit", data, "-o", tmp_path / "m"], capsys)
+
+
+def test_a_class_may_be_called_train(tmp_path):
+    vehicles = folders(tmp_path / "vehicles", "bus", "car", "train")
+    assert train_test_folders(vehicles) is None
+    people = folders(tmp_path / "people", "bus/anna", "bus/bo", "train/anna")
+    assert train_test_folders(people) is None
 
 
 def test_a_folder_with_the_name_of_a_built_in_set(tmp_path, capsys, monkeypatch):
@@ -348,11 +517,56 @@ def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
     assert "5 files could not be read" in err
     for name in names:
         assert err.count(str(tmp_path / name)) == 1
-    assert "on_error" not in err and "--frames 1" in err
+    # predict has no --frames: the model says how many there are
+    assert "on_error" not in err and "--frames" not in err
+    assert "has 1 frame, fewer than the 5 of the model: leave it out" in err
     good.unlink()
-    assert "no file could be read" in failed(["predict", model, tmp_path], capsys)
+    said = failed(["predict", model, tmp_path], capsys)
+    # files are skipped already: the option would not help
+    reason = said.split("no file could be read")[1]
+    assert "on-error" not in reason and "--frames" not in reason
     said = failed(["predict", model, tmp_path, "--on-error", "raise"], capsys)
     assert "--on-error skip" in said and str(tmp_path) in said
+
+
+def test_missing_files_are_listed_among_the_unreadable(
+    places, tmp_path, capsys, monkeypatch
+):
+    _, new, model, _ = places
+    good, gone = next(iter(new)), [str(tmp_path / name) for name in ("a.mp4", "b.mp4")]
+    assert cli.main(["predict", str(model), gone[0], good, gone[1]]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2 and "2 files could not be read" in err
+    monkeypatch.setattr("sys.stdin", StringIO("\n".join([*gone, good])))
+    assert cli.main(["predict", str(model), "-"]) == 0
+    assert all(err.count(path) == 1 for path in gone)
+    err = capsys.readouterr().err
+    assert all(err.count(path) == 1 for path in gone)
+    (tmp_path / "empty.mp4").touch()
+    for paths in (gone, [*gone, str(tmp_path / "empty.mp4")]):
+        said = failed(["predict", model, *paths], capsys)
+        assert all(said.count(path) == 1 for path in paths)
+    said = failed(["predict", model, good, *gone, "--on-error", "raise"], capsys)
+    assert gone[0] in said and gone[1] not in said
+
+
+@pytest.mark.parametrize("suffix", ["png", "npz"])
+def test_missing_images_and_arrays(suffix, tmp_path):
+    if suffix == "png":
+        image = pytest.importorskip("PIL.Image", reason="needs Pillow")
+        for i in range(8):
+            place = tmp_path / "data" / "ab"[i % 2]
+            place.mkdir(parents=True, exist_ok=True)
+            image.new("L", (8, 8), 30 * i).save(place / f"{i}.png")
+        data, good = tmp_path / "data", tmp_path / "data" / "a" / "0.png"
+    else:
+        data = good = tmp_path / "a.npz"
+        arrays(data)
+    model = FileClassifier(search=GRID, cv=2, on_error="skip").fit(data)
+    gone = tmp_path / f"gone.{suffix}"
+    predictions = model.predict_files([gone, good])
+    assert [path for path, _ in predictions.skipped] == [str(gone)]
+    np.testing.assert_array_equal(predictions.labels, model.predict(good))
 
 
 def test_files_that_may_not_be_read(places, tmp_path, capsys):
@@ -410,7 +624,8 @@ def test_files_in_an_unknown_class_folder(places, tmp_path, capsys):
         (tmp_path / place / "a.avi").write_bytes(source.read_bytes())
     assert cli.main(["predict", str(model), str(tmp_path)]) == 0
     said = capsys.readouterr().err
-    assert "accuracy: 100.0 % of 1 labelled files" in said
+    assert "accuracy: 100.0 % of 1 labelled file\n" in said
+    assert "1 file not in a folder" in said
     assert str(tmp_path / "jump") in said and "left, right" in said
 
 
@@ -436,7 +651,7 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tensorcrp.files.training.held_out_scores", interrupted)
+    monkeypatch.setattr("tensorcrp.files.training.chosen_and_held_out", interrupted)
     model = tmp_path / "model"
     code = cli.main(["fit", str(places[0] / "train"), "-o", str(model), *SMALL])
     assert code == 130 and not list(tmp_path.iterdir())
@@ -447,8 +662,9 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
     ("arguments", "words"),
     [
         (["fit", "missing", "-o", "m"], "missing does not exist"),
+        (["fit", "flat", "-o", "-"], "-o -: words are printed there; name a file"),
         (["fit", "flat", "-o", "m"], "no subfolder"),
-        (["fit", "single", "-o", "m"], "has 1 readable files; at least 4"),
+        (["fit", "single", "-o", "m"], "the class a has 1 readable file; at least 4"),
         (["predict", "missing", "flat"], "missing"),
         (["transform", "m", "flat", "-o", "features.txt"], ".npz, .csv, .parquet"),
     ],
@@ -463,6 +679,70 @@ def test_requests_that_cannot_be_met(arguments, words, tmp_path, capsys, monkeyp
         (tmp_path / place / f"{i}.mp4").write_bytes(source)
     small = SMALL if arguments[0] == "fit" else []
     assert words in failed([*arguments, *small], capsys)
+
+
+def test_usage_is_for_errors_of_usage_alone(places, tmp_path, capsys):
+    said = failed(["predict", places[2], tmp_path / "missing"], capsys)
+    assert said.startswith("tensorcrp predict: error:") and "usage:" not in said
+    assert "usage:" in failed(["predict", places[2], tmp_path, "--nonsense"], capsys)
+
+
+def test_a_file_in_the_way_of_a_folder_names_the_option(places, tmp_path, capsys):
+    root, _, model, _ = places
+    taken, out = tmp_path / "m.crp", tmp_path / "out.crp"
+    taken.write_text("")
+    for option in ("--report", "--cache"):
+        said = failed(["fit", root / "train", "-o", out, option, taken], capsys)
+        assert f"{option} {taken} is a file; give the path of a folder" in said
+    said = failed(["predict", model, root / "new", "--cache", taken], capsys)
+    assert f"--cache {taken} is a file" in said
+    said = failed(["fit", root / "train", "-o", out, "--report", out], capsys)
+    assert f"--report {out}" in said and "give two paths" in said
+    assert [each.name for each in tmp_path.iterdir()] == ["m.crp"]
+
+
+def test_arrays_are_samples_and_not_files(tmp_path, capsys):
+    X, y = arrays(tmp_path / "a.npz")
+    model, report = tmp_path / "m", tmp_path / "report"
+    command = ["fit", tmp_path / "a.npz", "-o", model, "--report", report]
+    assert cli.main([*map(str, command), "--folds", "2", "--jobs", "1"]) == 0
+    assert cli.main(["predict", str(model), str(tmp_path / "a.npz")]) == 0
+    assert cli.main(["inspect", str(model)]) == 0
+    out, err = capsys.readouterr()
+    assert "24 samples of 2 classes" in out and "of 24 labelled samples" in err
+    for text in (out, err, (report / "report.html").read_text()):
+        assert "files" not in text.replace("fitted on files", "")
+    X[5, 1] = np.nan
+    np.savez(tmp_path / "nan.npz", X=X, y=y)
+    for command in (["fit", "-o", model], ["predict", model]):
+        said = failed([*command, tmp_path / "nan.npz"], capsys)
+        assert f"{tmp_path / 'nan.npz'}: sample 5 has NaN" in said
+
+
+def held_out(scores, truth, are_probabilities=True):
+    classes = np.array(["a", "b"])
+    files = [f"{i}.mp4" for i in range(len(scores))]
+    return Predictions(files, np.array(scores), classes, are_probabilities, truth)
+
+
+def test_surprising_files_are_the_least_likely_of_their_own_class(capsys):
+    """All right, or one wrong: five files all the same, the wrong one called so."""
+    shares = np.linspace(0.55, 0.95, 8)
+    scores = np.column_stack([shares, 1 - shares])
+    right = held_out(scores, ["a"] * 8)
+    assert surprising(right) == [0, 1, 2, 3, 4]
+    wrong = held_out(scores, ["a"] * 7 + ["b"])
+    assert surprising(wrong) == [7, 0, 1, 2, 3]
+    lines = []
+    for each in (right, wrong):
+        print_surprises(each, "file")
+        lines.append(capsys.readouterr().out.splitlines())
+    assert "0 of 8 held-out files were labelled wrongly." in lines[0]
+    assert lines[0][-5].split() == ["55.0", "%", "a", "0.mp4"]
+    assert not any("->" in line for line in lines[0][-5:])
+    assert lines[1][-5].split() == ["5.0", "%", "b", "->", "a", "7.mp4"]
+    distances = held_out(scores - 5, ["a"] * 7 + ["b"], are_probabilities=False)
+    assert surprising(distances) == [7, 0, 1, 2, 3]
 
 
 def test_near_chance_is_said(tmp_path, capsys):
@@ -496,3 +776,31 @@ def test_probabilities_are_as_sure_as_held_out_files_allow(tmp_path):
     shares = model.predict_proba(X[:5])
     labels = model.classes_[shares.argmax(axis=1)]
     assert labels.tolist() == [str(code) for code in model.model_.predict(X[:5])]
+
+
+def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):
+    root, _, model, _ = places
+    cut = tmp_path / "cut.safetensors"
+    cut.write_bytes(model.read_bytes()[:-100])
+    said = failed(["predict", cut, root / "new"], capsys)
+    assert f"{cut}: the file is cut off" in said and "Copy it again" in said
+    cut.write_bytes(model.read_bytes()[:3000])
+    other = next((root / "train" / "left").glob("*.mp4"))
+    for path in (cut, other):
+        said = failed(["predict", path, root / "new"], capsys)
+        assert str(path) in said and "not a model of tensorcrp, or only the" in said
+        assert "Copy it again" in said
+
+
+def test_arrays_without_labels_name_the_option(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", X=np.random.default_rng(0).normal(size=(12, 4, 3)))
+    said = failed(["fit", tmp_path / "a.npz", "-o", tmp_path / "m"], capsys)
+    assert "pass --target for a file of arrays" in said
+
+
+def test_help_fits_80_columns(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("fit", "predict", "transform", "inspect", "compare"):
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= 80, command

@@ -7,6 +7,7 @@ import socket
 import stat
 import tempfile
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def write(path, data):
-    with replacing(path) as file:
+def write(path, data, **how):
+    with replacing(path, **how) as file:
         file.write(data)
 
 
@@ -80,21 +81,9 @@ def test_a_block_that_is_left_open_is_cleaned_up(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_flushed_before_renamed_and_the_folder_after(tmp_path, monkeypatch):
-    calls, fsync, replace = [], os.fsync, os.replace
-
-    def noted_fsync(handle):
-        calls.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
-        fsync(handle)
-
-    def noted_replace(*args):
-        calls.append("rename")
-        replace(*args)
-
-    monkeypatch.setattr(os, "fsync", noted_fsync)
-    monkeypatch.setattr(os, "replace", noted_replace)
+def test_flushed_before_renamed_and_the_folder_after(tmp_path, disk_calls):
     write(tmp_path / "a", b"new")
-    assert calls == ["file", "rename", "folder"]
+    assert disk_calls == ["file", "rename", "folder"]
 
 
 def test_permissions_are_those_of_the_old_file_or_the_usual_ones(tmp_path):
@@ -152,13 +141,70 @@ def test_what_is_no_file_is_rejected_before_the_block(tmp_path):
 
 def test_a_link_is_replaced_and_its_target_is_not(tmp_path):
     (tmp_path / "target").write_bytes(b"somebody's")
-    for target in ("target", "/dev/null", "nothing"):
+    for target in ("target", "nothing"):
         (tmp_path / "link").symlink_to(target)
         write(tmp_path / "link", b"new")
         assert not (tmp_path / "link").is_symlink()
         (tmp_path / "link").unlink()
     assert (tmp_path / "target").read_bytes() == b"somebody's"
+
+
+# Devices and pipes: a program that replaces /dev/stdout as root breaks the machine ----
+
+
+def test_a_device_or_a_link_to_one_is_written_to_and_stays(tmp_path):
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path in (tmp_path / "link", Path("/dev/null")):
+        before = path.lstat().st_ino
+        with pytest.raises(ValueError, match="is a device, not a file"):
+            check_replaceable(path)
+        check_replaceable(path, streams=True)
+        write(path, b"new", streams=True)
+        assert path.lstat().st_ino == before
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert names(tmp_path) == ["link"]
+
+
+def test_a_pipe_gets_all_of_it_at_the_end(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    check_replaceable(tmp_path / "fifo", streams=True)  # waits for nobody
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        for name in ("fifo", "link"):
+            with replacing(tmp_path / name, streams=True) as file:
+                file.write(b"new")
+                file.seek(0)  # as archives are written
+                assert file.read() == b"new" and file.name == str(tmp_path / name)
+            assert os.read(reader, 100) == b"new"
+    finally:
+        os.close(reader)
+    with pytest.raises(ValueError, match="cannot be mapped"):
+        with replacing(tmp_path / "fifo", size=1, streams=True):
+            raise AssertionError("the block ran")
+    assert names(tmp_path) == ["fifo", "link"]
+
+
+def test_what_belongs_to_the_system_is_never_replaced(tmp_path, monkeypatch):
+    """In a folder that plays /dev: a link to a file, as /dev/stdout is after ``>``."""
+    system = tmp_path / "dev"
+    (system / "shm").mkdir(parents=True)
+    (tmp_path / "log").write_bytes(b"before ")
+    (system / "stdout").symlink_to(tmp_path / "log")
+    (tmp_path / "other").symlink_to(system)
+    monkeypatch.setattr(files, "_SYSTEM", (str(system),))
+    monkeypatch.setattr(files, "_DISKS", (str(system / "shm"),))
+    for path in (system / "stdout", tmp_path / "other" / "stdout"):
+        check_replaceable(path, streams=True)
+        write(path, b"new ", streams=True)
+    assert (tmp_path / "log").read_bytes() == b"before new new "
+    assert names(system) == ["shm", "stdout"] and (system / "stdout").is_symlink()
+    for call in (check_replaceable, partial(write, data=b"")):
+        with pytest.raises(FileNotFoundError):
+            call(system / "stdoutt", streams=True)
+    with replacing(system / "shm" / "a", size=10) as file:
+        file.write(b"a disk")
+    assert names(system / "shm") == ["a"]
 
 
 def test_a_folder_that_is_missing_or_may_not_be_written_to():

@@ -69,6 +69,7 @@ print("as it was", flush=True)
 STORIES = [(UNFITTED, "fit"), (REFIT, "fit"), (REFIT, "partial_fit")]
 
 
+@pytest.mark.slow
 def test_signal_in_a_long_fit():
     stories = "".join(story.format(method=method) for story, method in STORIES)
     child = subprocess.Popen(

@@ -50,12 +50,13 @@ def slow_fit(X, y, smooth, lam=2.0, h=4, n_sweeps=6):
     """Projections (h, P) with ``w^T R w = 1``, features (n, h) and what is left.
 
     A block is ``w = B q``; the generalised eigenproblem has the ridge
-    ``lam B^T R B``. The start is that of ``R^{1/2} w``.
+    ``lam B^T R B``. Starts are factors of w itself.
     """
     shape = X.shape[1:]
     starts, R = starts_of(shape), whole_metric(shape, smooth)
     roots = [np.real(sqrtm(np.linalg.inv(M))) for M in mode_matrices(shape, smooth)]
     back = reduce(np.kron, roots)
+    starts = [np.linalg.inv(S) @ U for S, U in zip(roots, starts, strict=True)]
     left, found, features = X.reshape(len(X), -1).astype(float), [], []
     for _ in range(h):
         S_b, S_w = oracle.scatter_matrices(left.reshape(X.shape), y, "classes")
@@ -187,6 +188,22 @@ def test_permuting_an_unordered_mode_permutes_the_solution(make_samples):
     other = clone(model).set_params(smooth=(2.0, 1.0, 1.0))
     plain, moved = (clone(other).fit(each, y) for each in (X, X[:, :, order]))
     assert not np.allclose(moved.objective_, plain.objective_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("shape", [(5, 4), (4, 3, 3)], ids=str)
+def test_a_given_start_is_in_the_coordinates_of_the_samples(make_samples, shape, rank):
+    """One block update from the start, with the ridge written out and no roots."""
+    X, y = make_samples(shape, 40, n_classes=4)
+    starts, smooth = starts_of(shape, rank), tuple(2.0 + m for m in range(len(shape)))
+    S_b, S_w = oracle.scatter_matrices(X, y, "classes")
+    R = whole_metric(shape, smooth)
+    W, _ = oracle.order_n_component(S_b, S_w + 2.0 * R, starts, 1, range(len(shape)))
+    w = oracle.fix_sign(W.ravel() / np.sqrt(W.ravel() @ R @ W.ravel()))
+    how = {"rank": rank, "reg": 2.0, "reg_scale": "absolute", "smooth": smooth}
+    for init in (starts, lambda *_: starts, [U[None] for U in starts]):
+        crp = TensorCRP(1, init=init, max_iter=1, tol=0, **how).fit(X, y)
+        assert_allclose(crp.components_[0].ravel(), w, **EXACT)
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1e-2, 1e2, 1e6])

@@ -2,12 +2,15 @@
 
 import mne
 import numpy as np
+import pandas
 import pytest
 
-from tensorcrp import TensorCRPCV
+from tensorcrp import TensorCRPCV, cli
 from tensorcrp.files import FileClassifier
 from tensorcrp.signals import epochs_to_tensor
 
+# MNE reads metadata by a keyword of pandas that pandas 3.1 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 NAMES = ["Fz", "Cz", "Pz", "Oz", "EOG1", "STI"]
 TYPES = ["eeg"] * 4 + ["eog", "stim"]
 FS, TMIN = 100.0, -0.2
@@ -155,16 +158,88 @@ def test_epochs_with_missing_values(epochs):
     assert np.isfinite(epochs_to_tensor(broken).data).all()
 
 
-def test_a_file_of_epochs_becomes_a_model_with_names(epochs, tmp_path):
-    """From .fif to labels: data channels only, names of events as classes."""
-    rng = np.random.default_rng(1)
+GRID = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 1}
+SEARCH = TensorCRPCV(**GRID, average=1, distance="euclidean")
+
+
+@pytest.fixture
+def told_apart(epochs):
+    """Epochs whose classes differ, from five people."""
     epochs._data[CODES == 7, 1] += 5e-6 * np.sin(np.arange(120) / 5)
-    epochs._data[:, 5] = rng.permuted(CODES)[:, None]
-    epochs.save(tmp_path / "some-epo.fif", verbose=False)
-    grid = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 1}
-    search = TensorCRPCV(**grid, average=1, distance="euclidean")
-    model = FileClassifier(search=search, random_state=0).fit(tmp_path / "some-epo.fif")
+    epochs._data[:, 5] = np.random.default_rng(1).permuted(CODES)[:, None]
+    epochs.metadata = pandas.DataFrame({"person": np.arange(20) // 4, "age": 9.0})
+    return epochs
+
+
+def test_a_file_of_epochs_becomes_a_model_with_names(told_apart, tmp_path):
+    """From .fif to labels: data channels only, names of events as classes."""
+    told_apart.save(tmp_path / "some-epo.fif", verbose=False)
+    model = FileClassifier(search=SEARCH, random_state=0)
+    model.fit(tmp_path / "some-epo.fif")
     assert sorted(model.classes_) == ["left", "right"]
     assert model.model_[-1].sample_shape_ == (4, 120)
     expected = np.where(CODES == 7, "left", "right")
     np.testing.assert_array_equal(model.predict(tmp_path / "some-epo.fif"), expected)
+
+
+def test_groups_are_columns_of_metadata(told_apart, tmp_path):
+    told_apart[:8].save(tmp_path / "a-epo.fif", verbose=False)
+    told_apart[8:].save(tmp_path / "b-epo.fif", verbose=False)
+    model = FileClassifier(search=SEARCH).fit(tmp_path, groups="person")
+    assert model.scores_["groups"] == 5 and model.scores_["files"] == 20
+    with pytest.raises(ValueError, match=r"'people' does not occur.*age, person"):
+        model.fit(tmp_path, groups="people")
+
+
+def test_folders_of_epochs(told_apart, tmp_path):
+    """Flat, or one folder per class: the same samples, hence the same model."""
+    (tmp_path / "flat").mkdir()
+    for name in ("left", "right"):
+        (tmp_path / "deep" / name).mkdir(parents=True)
+        told_apart[name].save(tmp_path / "deep" / name / "a-epo.fif", verbose=False)
+        told_apart[name].save(tmp_path / "flat" / f"{name}-epo.fif", verbose=False)
+    flat = FileClassifier(search=SEARCH).fit(tmp_path / "flat")
+    deep = FileClassifier(search=SEARCH).fit(tmp_path / "deep")
+    np.testing.assert_array_equal(flat.held_out_.scores, deep.held_out_.scores)
+    assert flat.predict_files(tmp_path / "deep").accuracy == 1.0
+    told_apart.save(tmp_path / "deep" / "left" / "b-epo.fif", verbose=False)
+    with pytest.raises(ValueError, match=r"b-epo.fif\[0\] is in the folder left/ and"):
+        deep.fit(tmp_path / "deep")
+    (tmp_path / "flat" / "notes-epo.fif").write_text("no epochs")
+    with pytest.raises(ValueError, match=r"notes-epo.fif cannot be read as epochs"):
+        flat.predict(tmp_path / "flat")
+    skipping = flat.set_params(on_error="skip").predict_files(tmp_path / "flat")
+    assert len(skipping.files) == 20 and len(skipping.skipped) == 1
+
+
+def test_a_recording_without_epochs_says_how_to_make_them(epochs, tmp_path, capsys):
+    raw = mne.io.RawArray(np.zeros((6, 500)), epochs.info, verbose=False)
+    path = tmp_path / "some_raw.fif"
+    raw.save(path, verbose=False)
+    with pytest.raises(SystemExit):
+        cli.main(["fit", str(path), "-o", str(tmp_path / "m")])
+    assert f"{path} has no epochs: make them with mne.Epochs" in capsys.readouterr().err
+
+
+def test_new_epochs_are_picked_by_the_channels_of_the_model(told_apart, tmp_path):
+    path = tmp_path / "some-epo.fif"
+    told_apart.save(path, verbose=False)
+    model = FileClassifier(search=SEARCH).fit(path)
+    expected = model.predict_proba(path)
+    told_apart.info["bads"] = ["Oz"]
+    other = told_apart.copy().reorder_channels(NAMES[::-1])
+    other.save(path, overwrite=True, verbose=False)
+    np.testing.assert_array_equal(model.predict_proba(path), expected)
+    told_apart.copy().drop_channels(["Oz", "Fz"]).save(
+        path, overwrite=True, verbose=False
+    )
+    with pytest.raises(ValueError, match=r"some-epo.fif lacks channels.*: Fz, Oz"):
+        model.predict(path)
+
+
+def test_files_whose_channels_differ_are_not_mixed(told_apart, tmp_path):
+    for name, bad in {"a": "Fz", "b": "Oz"}.items():
+        told_apart.info["bads"] = [bad]
+        told_apart.save(tmp_path / f"{name}-epo.fif", verbose=False)
+    with pytest.raises(ValueError, match=r"b-epo.fif.*other channels.*Fz, Oz"):
+        FileClassifier(search=SEARCH).fit(tmp_path)

@@ -210,7 +210,7 @@ def test_a_generator_of_folds_that_has_been_used_up():
 
 def test_refit_is_a_fit_of_the_best_on_all_samples():
     X, y = samples()
-    search = TensorCRPCV(cv=3, **GRID).fit(X, y)
+    search = TensorCRPCV(KNeighborsClassifier(1), cv=3, **GRID).fit(X, y)
     best = search.best_params_
     crp = TensorCRP(best["n_components"], rank=best["rank"], reg=best["reg"]).fit(X, y)
     assert_array_equal(search.transform(X), crp.transform(X))
@@ -365,3 +365,20 @@ def test_bad_parameters_are_named_before_any_fold(parameters, words, monkeypatch
         search.fit(X, y)
     with pytest.raises(NotFittedError):
         search.predict(X)
+
+
+def test_balanced_classes_in_a_search():
+    """As weights of the samples; a classifier that takes weights is the default."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], [45, 9])
+    X = rng.standard_normal((54, 4, 3)) + 0.5 * y[:, None, None]
+    grid = {"ranks": (1,), "regs": (0.1, 1.0), "smooth": (0.0,), "cv": 3}
+    balanced = TensorCRPCV(class_weight="balanced", **grid).fit(X, y)
+    weight = np.where(y == 0, 54 / (2 * 45), 54 / (2 * 9))
+    plain = TensorCRPCV(LogisticRegression(max_iter=1000), **grid)
+    plain.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(balanced.projections_, plain.projections_, atol=1e-9)
+    assert type(balanced.estimator_) is LogisticRegression
+    shares = balanced.predict_proba(X), plain.predict_proba(X)
+    np.testing.assert_allclose(*shares, atol=1e-6)
+    even = TensorCRPCV(LogisticRegression(max_iter=1000), **grid).fit(X, y)
+    assert (balanced.predict(X) == 1).sum() > (even.predict(X) == 1).sum()

@@ -11,22 +11,32 @@ import numpy as np
 import oracle
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pairs import together
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
-from tensorcrp.baselines import MPCA, BilinearSVC, RidgeLDA, TensorLPP, TwoDPCA
+from tensorcrp.baselines import (
+    MPCA,
+    BilinearSVC,
+    CPLogistic,
+    RidgeLDA,
+    TensorLPP,
+    TwoDPCA,
+)
 
 ESTIMATORS = [
     TensorCRP(),
     TensorCRP(rank="full"),
-    TensorCRP(init="identity", between="samples"),
-    TensorCRP(init="random", n_init=2, random_state=0),
+    TensorCRP(4, init="identity", between="samples"),
+    TensorCRP(4, init="random", n_init=2, random_state=0),
     TensorCRPCV(ranks=(1,), regs=(1.0,), smooth=(0.0,), n_components=4, cv=2),
     *(each.cls() for each in baselines.BASELINES),
 ]
-# The loss of an SVM has a scale of its own: neither scale nor offset are free.
-FREE = [model for model in ESTIMATORS if not isinstance(model, BilinearSVC)]
+# The loss of a classifier has a scale of its own: neither scale nor offset are free.
+FREE = [
+    model for model in ESTIMATORS if not isinstance(model, BilinearSVC | CPLogistic)
+]
 every = pytest.mark.parametrize("model", ESTIMATORS, ids=str)
 free = pytest.mark.parametrize("model", FREE, ids=str)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -61,8 +71,8 @@ def in_units(values):
 
 
 @free
-@pytest.mark.parametrize("exponent", [-150, 150])
-@pytest.mark.parametrize("n", [60, 9])  # more samples than entries, and fewer
+@together("exponent", [-150, 150])
+@together("n", [60, 9])  # more samples than entries, and fewer
 def test_entries_of_any_scale(model, exponent, n):
     """Powers of two are exact, so that nothing but the range of numbers can differ."""
     X, y = samples(n)
@@ -72,7 +82,7 @@ def test_entries_of_any_scale(model, exponent, n):
 
 
 @free
-@pytest.mark.parametrize("exponent", [-30, 30])
+@together("exponent", [-30, 30])
 def test_float32_of_any_scale(model, exponent):
     X, y = samples()
     X = X.astype(np.float32)
@@ -81,7 +91,7 @@ def test_float32_of_any_scale(model, exponent):
     assert_allclose(in_units(features(model, X * scale, y)), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("exponent", [-140, -20, 20, 140])
+@together("exponent", [-140, -20, 20, 140])
 @pytest.mark.parametrize("model", [TensorCRP(3), RidgeLDA()], ids=str)
 def test_an_absolute_ridge_scales_with_the_square(model, exponent):
     X, y = samples()
@@ -94,7 +104,13 @@ def test_an_absolute_ridge_scales_with_the_square(model, exponent):
     assert scaled.lambda_ == plain.lambda_ * scale**2
 
 
+# Of data without full rank some features are constant, and a warning says so:
+# `test_constant_features.py` compares the number.
+some_constant = pytest.mark.filterwarnings(r"ignore:\d+ of \d+ features of")
+
+
 @free
+@some_constant
 def test_entries_of_all_scales_at_once(model):
     X, y = samples()
     X = X * np.logspace(150, -150, 12).reshape(4, 3)
@@ -148,8 +164,8 @@ def test_a_ridge_that_overflows_says_so(model):
 
 
 @free
-@pytest.mark.parametrize("offset", [1e2, 1e6])
-@pytest.mark.parametrize("n", [60, 9])
+@together("offset", [1e2, 1e6])
+@together("n", [60, 9])
 def test_a_constant_tensor_changes_nothing_but_rounding(model, offset, n):
     """A shift by a whole tensor, not by a number. Rounding is that of the offset.
 
@@ -165,7 +181,7 @@ def test_a_constant_tensor_changes_nothing_but_rounding(model, offset, n):
 
 
 @free
-@pytest.mark.parametrize("n", [60, 9])
+@together("n", [60, 9])
 def test_float32_with_means_a_million_times_the_deviations(model, n):
     """Fitted in float32 and in float64 to the same numbers: the same directions."""
     X, y = samples(n)
@@ -219,7 +235,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize("model", LARGE, ids=str)
-@pytest.mark.parametrize("counts", [(2, 1), (1, 10_000), (50_000, 50_000), (2,) * 100])
+@together("counts", [(2, 1), (1, 10_000), (50_000, 50_000), (2,) * 100])
 def test_tiny_and_huge_classes(model, counts):
     X, y = of_counts(counts)
     assert np.isfinite(features(model, X, y)).all()
@@ -295,6 +311,7 @@ BARELY_RIDGED = [clone(model).set_params(reg=1e-12) for model in RIDGED]
 
 
 @pytest.mark.parametrize("model", ESTIMATORS + BARELY_RIDGED, ids=str)
+@some_constant
 def test_near_singular_scatters(model):
     # A fold without the one sample that differs has nothing within: another error.
     folds = isinstance(model, TensorCRPCV)
@@ -305,8 +322,8 @@ def test_near_singular_scatters(model):
         assert np.isfinite(features(model, X, y)).all(), kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reg", [1e-12, 0.3, 1e12])
+@together("kind", KINDS)
 def test_near_singular_scatters_reach_the_maximum(kind, reg):
     """At full rank J has a known maximum: compare with the textbook's eigenproblem."""
     X, y = near_singular(kind)
@@ -324,7 +341,7 @@ def test_near_singular_scatters_reach_the_maximum(kind, reg):
 
 
 @free
-@pytest.mark.parametrize("value", [1e9, 1e150])
+@together("value", [1e9, 1e150])
 def test_a_huge_constant_entry_hides_nothing(model, value):
     """Other entries still vary; the constant one has no part in any feature."""
     X, y = samples()
@@ -333,7 +350,8 @@ def test_a_huge_constant_entry_hides_nothing(model, value):
 
 
 @pytest.mark.parametrize("model", RIDGED, ids=str)
-@pytest.mark.parametrize("kind", KINDS)
+@some_constant
+@together("kind", KINDS)
 def test_no_ridge_at_all(model, kind):
     X, y = near_singular(kind)
     refused_or_finite(clone(model).set_params(reg=0), X, y)
@@ -343,7 +361,7 @@ def test_no_ridge_at_all(model, kind):
 
 
 @every
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool, np.float16])
+@together("dtype", [np.uint8, np.int8, np.int64, bool, np.float16])
 def test_other_types_of_numbers_do_not_wrap_around(model, dtype):
     """Squares and sums of small integers leave their type; ours never stay in it."""
     X, y = samples()

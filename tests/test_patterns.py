@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from tensorcrp import ClassScatter, Patterns, TensorCRP, TensorCRPCV
 from tensorcrp.baselines import MultilinearLDA, RidgeLDA
+from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import ChannelImputer, ChannelScaler
 from tensorcrp.solver import Rows
 
 matplotlib.use("Agg")
@@ -159,7 +162,7 @@ def test_searches_and_methods_without_factors(make_samples):
     with pytest.raises(AttributeError, match="no CP factors"):
         _ = ridge.patterns_
     for wrong in (
-        make_pipeline(TensorCRP(), LogisticRegression()).fit(X, y),
+        make_pipeline(MultilinearLDA(), LogisticRegression()).fit(X, y),
         MultilinearLDA().fit(X, y),
     ):
         with pytest.raises(TypeError, match="has no projections_; pass a fitted"):
@@ -193,3 +196,89 @@ def test_the_form_is_that_of_mne(make_samples):
         figure = display.plot_patterns(components=[0, 3], show=False)
         assert sum(len(ax.images) for ax in figure.axes) >= 2
         plt.close("all")
+
+
+UNITS = np.geomspace(1e-2, 1e2, 12)[[5, 0, 9, 2, 11, 7, 1, 10, 4, 8, 3, 6]]
+
+
+@pytest.mark.parametrize("centre", ["channel", "sample", "none"])
+def test_patterns_of_a_pipeline_have_the_units_of_its_samples(centre):
+    X, y, courses = planted((12, 20), snr_db=-5)
+    pipeline = make_pipeline(
+        ChannelScaler(centre=centre),
+        TensorCRP(1, rank=1, reg=0.3),
+        LogisticRegression(),
+    ).fit(X * UNITS[:, None], y)
+    found = Patterns.from_estimator(pipeline, X * UNITS[:, None])
+    assert cosine(found.factors[0][0], UNITS * courses[0]) > 0.98
+    assert cosine(found.factors[1][0], courses[1]) > 0.98
+    step = pipeline[1]
+    blind = Patterns.from_estimator(step, pipeline[0].transform(X * UNITS[:, None]))
+    assert cosine(blind.factors[0][0], UNITS * courses[0]) < 0.9
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_pipeline_and_scaling_by_hand_agree(mode, rank, make_samples):
+    """Patterns are those of scaled samples times the scale, filters divided by it."""
+    X, y = make_samples((3, 4, 5), n=300)
+    others = tuple(m for m in range(3) if m != mode)
+    units = np.expand_dims(np.geomspace(1e-2, 1e2, X.shape[mode + 1]), others)
+    raw = units * X + 7.0
+    pipeline = make_pipeline(ChannelScaler(mode), TensorCRP(2, rank=rank)).fit(raw, y)
+    found = Patterns.from_estimator(pipeline, raw)
+    scaled = Patterns.from_estimator(pipeline[1], pipeline[0].transform(raw))
+    along = np.expand_dims(pipeline[0].scale_, others)
+    np.testing.assert_allclose(found.tensors, scaled.tensors * along, rtol=1e-8)
+    centred = raw - raw.mean(axis=0)
+    for p, s in enumerate(pipeline.transform(raw).T):  # the factors are filters of raw
+        weights = np.einsum("ar,br,cr->abc", *(each[p] for each in found.filters))
+        if p == 0:  # later projections are deflated
+            s_found = np.tensordot(centred, weights, 3)
+            np.testing.assert_allclose(s_found, s - s.mean(), atol=1e-8)
+        for m in range(3):
+            expected = scaled.factors[m][p] * (along.reshape(-1, 1) if m == mode else 1)
+            for one, other in zip(found.factors[m][p].T, expected.T, strict=True):
+                assert cosine(one, other) == pytest.approx(1.0, abs=1e-10)
+
+
+def test_steps_that_change_nothing_leave_the_patterns_alone(make_samples, tmp_path):
+    X, y = make_samples((4, 5), n=300)
+    crp = TensorCRP(2, rank=2).fit(X, y)
+    found = Patterns.from_estimator(crp, X)
+    pipeline = make_pipeline("passthrough", Motion("none"), crp, LogisticRegression())
+    pipeline.fit(X, y)
+    np.save(tmp_path / "X.npy", X)
+    for given in (X, X.tolist(), np.load(tmp_path / "X.npy", mmap_mode="r")):
+        other = Patterns.from_estimator(pipeline, given)
+        np.testing.assert_allclose(other.tensors, found.tensors, atol=1e-10)
+        np.testing.assert_allclose(other.patterns_, found.patterns_, atol=1e-10)
+        np.testing.assert_allclose(other.filters_, found.filters_, atol=1e-12)
+
+
+def test_missing_channels_are_taken_as_the_first_step_fills_them(make_samples):
+    X, y = make_samples((4, 5), n=60)
+    X[7, 2] = np.nan
+    pipeline = make_pipeline(ChannelImputer(), ChannelScaler(), TensorCRP(1, rank=1))
+    pipeline.fit(X, y)
+    found = Patterns.from_estimator(pipeline, X)
+    filled = Patterns.from_estimator(pipeline[1:], pipeline[0].transform(X))
+    np.testing.assert_allclose(found.tensors, filled.tensors, atol=1e-10)
+    np.testing.assert_allclose(found.patterns_, filled.patterns_, atol=1e-10)
+
+
+def test_pipelines_without_a_way_back(make_samples):
+    X, y = make_samples((4, 5), n=40)
+    shorter = make_pipeline(Motion("difference", mode=1), TensorCRP(1)).fit(X, y)
+    with pytest.raises(ValueError, match=r"Motion makes samples of shape \(4, 4\)"):
+        Patterns.from_estimator(shorter, X)
+    flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
+    vectors = make_pipeline(flat, TensorCRP(1)).fit(X, y)
+    with pytest.raises(ValueError, match=r"pipeline\[1:\], and X as they get it"):
+        Patterns.from_estimator(vectors, X)
+    scaled = make_pipeline(ChannelScaler(), TensorCRP(1)).fit(X, y)
+    with pytest.raises(TypeError, match="patterns of a pipeline need samples"):
+        Patterns.from_estimator(scaled, ClassScatter.from_samples(X, y))
+    alone = make_pipeline(TensorCRP(1)).fit(X, y)
+    by_statistics = Patterns.from_estimator(alone, ClassScatter.from_samples(X, y))
+    assert by_statistics.tensors.shape == (1, 4, 5)

@@ -42,7 +42,8 @@ from tensorcrp.persistence import _model_file as format_module
 
 PACKAGE = Path(tensorcrp.persistence.__file__).parent
 BASELINES = [each.cls for each in baselines.BASELINES]
-GRID = {"ranks": (1, "full"), "regs": (0.1, 1.0), "cv": 2, "n_components": (1, 3)}
+GRID = {"ranks": (1, "full"), "regs": (0.1, 1.0), "n_components": (1, 3)}
+GRID |= {"cv": 2, "average": 4}
 
 
 def samples(shape=(4, 3), n=30, seed=0):
@@ -56,8 +57,8 @@ NEW = samples(seed=1)[0]
 MODELS = {
     "TensorCRP": TensorCRP(),
     "TensorCRP full": TensorCRP(4, rank="full", between="samples"),
-    "TensorCRP random": TensorCRP(init="random", n_init=2, random_state=0),
-    "TensorCRP start": TensorCRP(init=[np.ones((4, 2)), np.ones((3, 2), order="F")]),
+    "TensorCRP random": TensorCRP(4, init="random", n_init=2, random_state=0),
+    "TensorCRP start": TensorCRP(4, init=[np.ones((4, 2)), np.ones((3, 2), order="F")]),
     "TensorCRPCV": TensorCRPCV(**GRID),
     **{cls.__name__: cls() for cls in BASELINES},
     "TensorLPP neighbors": baselines.TensorLPP(graph="neighbors", weights="heat"),
@@ -553,6 +554,25 @@ def test_version_1_0_had_no_limits_of_memory(path):
     assert_same(again.partial_fit(X, Y), model.partial_fit(X, Y))
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1", "1.2", "1.3"])
+def test_until_version_1_3_there_was_no_warm_start(path, version):
+    model = TensorCRP(2).fit(X, Y)
+    model.converged_ = None  # so that there is no array of it
+    save(model, path)
+    content = path.read_bytes()
+    texts = json.loads(split_file(content)[0])["__metadata__"]
+    older = {
+        "format": version,
+        "parameters": without(texts, "parameters", "warm_start", "callback"),
+        "state": without(texts, "state", "converged_"),
+    }
+    path.write_bytes(rewritten(content, **older))
+    again = load(path)
+    assert (again.warm_start, again.callback, again.converged_) == (False, None, None)
+    assert_same(again.transform(NEW), model.transform(NEW))
+    assert again.n_iters_.tolist() == model.n_iters_.tolist()
+
+
 # What a search of version 0.3 holds beyond the best point.
 AVERAGE = {"members_", "weights_", "candidates_", "ordered_", "distances_"}
 
@@ -674,21 +694,9 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(path, monkeypa
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_flushed_before_renamed_and_the_folder_after(path, monkeypatch):
-    calls, fsync, replace = [], os.fsync, os.replace
-
-    def noted_fsync(handle):
-        calls.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
-        fsync(handle)
-
-    def noted_replace(*args):
-        calls.append("rename")
-        replace(*args)
-
-    monkeypatch.setattr(os, "fsync", noted_fsync)
-    monkeypatch.setattr(os, "replace", noted_replace)
+def test_flushed_before_renamed_and_the_folder_after(path, disk_calls):
     save(TensorCRP(), path)
-    assert calls == ["file", "rename", "folder"]
+    assert disk_calls == ["file", "rename", "folder"]
 
 
 def test_permissions(path):
@@ -747,7 +755,7 @@ def test_pipes_folders_and_devices(tmp_path):
 
 
 def test_too_large(path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     size = path.stat().st_size
     load(path, max_bytes=size)
     with pytest.raises(ModelFormatError, match=f"{size} bytes.*max_bytes"):
@@ -755,14 +763,14 @@ def test_too_large(path):
 
 
 def test_a_sparse_file_of_a_terabyte(path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     os.truncate(path, 2**40)
     with pytest.raises(ModelFormatError, match="max_bytes"):
         load(path)
 
 
 def test_load_closes_the_file(path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     handles = Path("/proc/self/fd")
     if not handles.exists():
         pytest.skip("this system does not list open files")
@@ -777,7 +785,7 @@ def test_load_closes_the_file(path):
 
 
 def test_loaded_arrays_can_be_changed(path):
-    again = there_and_back(TensorCRP().fit(X, Y), path)
+    again = there_and_back(TensorCRP(3).fit(X, Y), path)
     again.projections_[0, 0] = 7.0
     assert again.projections_.flags.writeable
 
@@ -787,7 +795,7 @@ def test_loaded_arrays_can_be_changed(path):
 
 @pytest.mark.parametrize("where", [0, 3, 8, 50, 120, -1])
 def test_a_flipped_bit_is_found(where, path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     content = bytearray(path.read_bytes())
     content[where] ^= 1
     path.write_bytes(content)
@@ -797,19 +805,20 @@ def test_a_flipped_bit_is_found(where, path):
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 60, 500, -1])
 def test_a_cut_file_is_found(length, path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ModelFormatError):
         load(path)
 
 
 def test_appended_bytes_are_found(path):
-    save(TensorCRP().fit(X, Y), path)
+    save(TensorCRP(3).fit(X, Y), path)
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(ModelFormatError):
         load(path)
 
 
+@pytest.mark.slow
 def test_deep_json_with_a_high_recursion_limit(path):
     """The depth is counted and not tried out: no stack to run over.
 

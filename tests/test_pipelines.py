@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import sklearn
 from model_files import resigned, split_file
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
@@ -19,7 +20,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.baselines import MPCA, RidgeLDA
@@ -77,21 +78,44 @@ def pipelines():
 every = pytest.mark.parametrize("model", list(pipelines()))
 
 
+def test_requests_for_metadata_are_saved(tmp_path):
+    """Of models, scalers and classifiers; no file asks for what methods do not take."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        crp = TensorCRP(2).set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight="weight")
+        last = LogisticRegression().set_score_request(sample_weight=False)
+        model = make_pipeline(crp, scaler, last).fit(X, Y)
+        save(model, tmp_path / "model")
+        again = load(tmp_path / "model")
+        for mine, other in zip(model, again, strict=True):
+            assert str(other.get_metadata_routing()) == str(mine.get_metadata_routing())
+        near = KNeighborsClassifier(1).set_score_request(sample_weight=True)
+        grid = TensorCRPCV(near, ranks=(1,), regs=(1.0,), cv=2)
+        save(grid.set_fit_request(groups=True), tmp_path / "search")
+        routing = load(tmp_path / "search").get_metadata_routing()
+        assert str(routing) == str(grid.get_metadata_routing())
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    whole = (tmp_path / "model").read_bytes()
+    for old, new in ((b"weight", b"wei-ht"), (b"sample_weight", b"sample_wei_ht")):
+        header, data = split_file(whole)
+        quoted = [b'\\"' + each + b'\\"' for each in (old, new)]
+        assert quoted[0] in header
+        changed = resigned(header.replace(*quoted), data)
+        (tmp_path / "other").write_bytes(changed)
+        with pytest.raises(ModelFormatError, match="requests"):
+            load(tmp_path / "other")
+
+
 def is_linear(model):
     last = model[-1].estimator_ if hasattr(model[-1], "estimator_") else model[-1]
     last = last[-1] if isinstance(last, Pipeline) else last
     return isinstance(last, tuple(type(CLASSIFIERS[name]) for name in LINEAR))
 
 
-@pytest.fixture
-def array_api(monkeypatch):
-    """Without this variable scikit-learn skips its array API check."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@parametrize_with_checks([Motion("centred"), Motion("none")])
-def test_motion_is_a_transformer(array_api, estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("kind", ["centred", "none"])
+def test_motion_is_a_transformer(kind, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or a check is skipped
+    check_estimator(Motion(kind))
 
 
 # --- motion -----------------------------------------------------------------------
@@ -108,6 +132,31 @@ def test_motion_against_loops():
     centred = Motion("centred").fit_transform(X)
     np.testing.assert_allclose(centred.mean(axis=1), 0, atol=1e-6)
     assert centred.dtype == np.float32 and Motion("none").fit_transform(X) is not None
+
+
+@pytest.mark.parametrize("first", ["float32", "uint8"])
+def test_pixels_after_fractions_are_an_error_also_from_a_file(first, tmp_path):
+    """One clip in two forms; without a check the labels differ in silence."""
+    rng, y = np.random.default_rng(0), np.arange(16) % 2
+    pixels = rng.integers(0, 255, (16, 5, 4, 4), dtype=np.uint8)
+    forms = {"uint8": pixels, "float32": (pixels / 255).astype(np.float32)}
+    (second,) = set(forms) - {first}
+    model = make_pipeline(Motion("centred"), TensorCRP(1), KNeighborsClassifier(1))
+    save(model.fit(forms[first], y), tmp_path / "m")
+    for each in (model, load(tmp_path / "m")):
+        words = f"samples are {second}; the model was fitted on {first}"
+        with pytest.raises(ValueError, match=words):
+            each.predict(forms[second])
+        np.testing.assert_array_equal(each.predict(forms[first]), y)
+
+
+def test_a_file_without_the_type_of_samples_loads(tmp_path):
+    """As format 1.4 was first written."""
+    rng = np.random.default_rng(0)
+    motion = Motion().fit(rng.standard_normal((4, 5, 3)))
+    del motion.dtype_
+    save(motion, tmp_path / "m")
+    assert load(tmp_path / "m").transform(np.zeros((1, 5, 3), np.uint8)).shape[1] == 4
 
 
 def test_static_scenes_vanish():

@@ -29,15 +29,7 @@ from tensorcrp.plotting import (
     style,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_trace(monkeypatch):
-    """Nothing is shown, the settings of matplotlib are as before."""
-    monkeypatch.setattr(plt, "show", lambda: pytest.fail("nobody asked to show it"))
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_trace")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from tensorcrp.experiments import figures
-from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.plotting import ComparisonDisplay
 from tensorcrp.plotting._ranks import rank_methods
 
@@ -26,14 +26,7 @@ NEMENYI = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_trace(monkeypatch):
-    """Nothing is shown, the settings of matplotlib are as before."""
-    monkeypatch.setattr(plt, "show", lambda: pytest.fail("nobody asked to show it"))
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_trace")
 
 
 def plain_rows(seed=0, data=("a", "b"), methods=("TensorCRP", "LDA", "raw"), n=4):
@@ -114,7 +107,7 @@ def rows_of(folder):
 @pytest.mark.parametrize("train", [None, 3])
 def test_rows_of_compare_give_its_table(folder, classifier, train):
     rows = rows_of(folder)
-    table = Rows(rows)
+    table = ResultRows(rows)
     (data,) = table.data()
     for given in (folder, folder / "rows.jsonl", rows, pd.DataFrame(rows)):
         display = ComparisonDisplay.from_rows(given, classifier=classifier, train=train)
@@ -134,7 +127,7 @@ def test_the_old_name_of_the_classifier_still_works(folder):
 
 
 def test_figures_of_compare_are_the_display(folder):
-    table = Rows(rows_of(folder))
+    table = ResultRows(rows_of(folder))
     (data,) = table.data()
     figure = figures.bars(table, data, 5, "SVM", METHODS)
     scores = [table.score(data, 5, name, "SVM", "honest").mean for name in METHODS]

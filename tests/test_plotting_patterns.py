@@ -1,26 +1,24 @@
 """Patterns as curves and head maps, and names of channels that can be read."""
 
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 
 import matplotlib
 import mne
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from tensorcrp import ClassScatter, Patterns, TensorCRP, TensorCRPCV
 from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import make_multichannel
 from tensorcrp.plotting import ProjectionDisplay
+from tensorcrp.signals import ChannelScaler
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_trace")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +49,19 @@ def test_curves_are_the_patterns(crp, bursts):
     assert display.axes_[0, 0].get_ylabel() == "patterns of W 3"
     by_hand = ProjectionDisplay(crp.components_, patterns=found.factors)
     assert by_hand.plot(kind="patterns").axes_.shape == (3, 2)
+
+
+def test_a_pipeline_is_drawn_in_the_units_of_its_samples(bursts):
+    units = np.geomspace(1e-2, 1e2, 20)[:, None]
+    pipeline = make_pipeline(ChannelScaler(), TensorCRP(2, rank=1))
+    pipeline.fit(units * bursts.data, bursts.target)
+    how = {"kind": "patterns", "X": units * bursts.data}
+    display = ProjectionDisplay.from_estimator(pipeline, **how)
+    found = Patterns.from_estimator(pipeline, units * bursts.data)
+    drawn = display.axes_[0, 0].lines[1].get_ydata()
+    np.testing.assert_allclose(drawn, found.factors[0][0, :, 0])
+    with pytest.raises(ValueError, match="Pipeline has no components_"):
+        ProjectionDisplay.from_estimator(pipeline)
 
 
 def test_channels_with_places_are_head_maps(crp, bursts):
@@ -121,8 +132,14 @@ def overlapping(axis):
     return [a for a, b in pairwise(boxes) if a.overlaps(b)]
 
 
-@pytest.mark.parametrize("count", [6, 20, 64, 204])
-@pytest.mark.parametrize("kind", ["map", "factors", "patterns", "curve"])
+# All names fit, or few of them; in between for one axis of each direction.
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        *product(["map", "factors", "patterns", "curve"], [6, 204]),
+        *product(["map", "factors"], [20, 64]),
+    ],
+)
 def test_names_of_channels_do_not_overprint(kind, count):
     X = np.random.default_rng(0).standard_normal((20, count, 5))
     X = X[:, :, 0] if kind == "curve" else X

@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 import oracle
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +19,11 @@ from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.solver import solve
 from tensorcrp.solver.cp import cp_normalize
 from tensorcrp.solver.starts import random_start
+
+# Samples that are equal in all classes are among the cases.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:\d+ of \d+ features of TensorCRP are constant"
+)
 
 # Sizes per order that keep a sample at 60 entries or so: the search is for corner
 # cases, and those are small.

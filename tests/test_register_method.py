@@ -7,8 +7,9 @@ import pytest
 
 from tensorcrp import cli
 from tensorcrp.experiments import compare_methods, register_method, registry
-from tensorcrp.experiments.data import load, split
+from tensorcrp.experiments.data import load
 from tensorcrp.experiments.methods import library_methods
+from tensorcrp.experiments.random_splits import split
 
 MODULE = '''
 import numpy as np

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import TensorCRP
-from tensorcrp.solver import ArrayRows, directions
+from tensorcrp.solver import ArrayRows, Euclidean, Rows, Smoothness, directions
 from tensorcrp.solver.blocks import BlockView, DeflatedRows
-from tensorcrp.solver.cp import cp_dense
+from tensorcrp.solver.cp import cp_dense, mode_products
+from tensorcrp.solver.lane_rows import LaneRows
+from tensorcrp.solver.metric import LaneRoots
 
 SHAPE, LANES, RANK = (4, 3, 2), 3, 2
 
@@ -63,6 +65,52 @@ def test_a_block_is_the_deflated_rows_contracted(rng, mode, n_earlier):
     assert_allclose(block.energy(u), (block.scores(u) ** 2).sum(axis=1))
 
 
+class Known:
+    """Projections that were found: unit vectors (A, p, P), one after the other."""
+
+    def __init__(self, earlier):
+        self.lambdas, self.vectors = np.ones(len(earlier)), iter(earlier.swapaxes(0, 1))
+
+    def newest_dense(self):
+        return next(self.vectors)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("which", [(0, 1), (1,), (1, 0, 1)], ids=str)
+def test_copies_are_deflated_in_the_coordinates_of_their_metric(rng, mode, which):
+    """The second of two sequences has a metric, in two of three modes."""
+    X = rng.standard_normal((7, *SHAPE))
+    before, which = X.copy(), np.array(which)
+    roots = LaneRoots([Euclidean(), Smoothness((3.0, 0.0, 1.0))], SHAPE, [0, 1])
+    earlier = rng.standard_normal((2, 3, X[0].size))
+    earlier /= np.linalg.norm(earlier, axis=2, keepdims=True)
+    flat = [
+        mode_products(X, roots.of_metric(number)).reshape(7, -1) for number in (0, 1)
+    ]
+    left = [deflated(*pair) for pair in zip(flat, earlier, strict=True)]
+    rows = LaneRows(ArrayRows.of(X), Known(earlier), 3, roots)
+    for p in range(3):
+        rows.keep(np.stack([scores[p] for _, scores in left]))
+    factors = [rng.standard_normal((len(which), size, RANK)) for size in SHAPE]
+    white = np.tile(np.eye(RANK), (len(which), 1, 1))
+    (product,) = rows.begin([factors], rows.rows.is_left(mode), [which])
+    block = rows.block(product, BlockView(factors, mode, white, None, which))
+    for b, a in enumerate(which):
+        dense = [
+            np.ones((1, 1, 1)) if m == mode else f[b : b + 1]
+            for m, f in enumerate(factors)
+        ]
+        for r in range(RANK):
+            only = [d if m == mode else d[..., r : r + 1] for m, d in enumerate(dense)]
+            weights = cp_dense(only)[0]
+            tensors = left[a][0].reshape(7, *SHAPE)
+            others = tuple(m for m in range(3) if m != mode)
+            Z = (tensors * weights).sum(axis=tuple(m + 1 for m in others))
+            part = slice(r * SHAPE[mode], (r + 1) * SHAPE[mode])
+            assert_allclose(block.Z[b, part], Z.T, atol=1e-12)
+    assert_array_equal(X, before)
+
+
 def test_vectors_are_projected_and_deflated(rng):
     X, earlier = (
         rng.standard_normal((6, 5)),
@@ -108,3 +156,48 @@ def test_a_start_from_some_rows_does_nearly_as_well(make_samples, monkeypatch):
     monkeypatch.undo()
     flat.append(TensorCRP(6, rank="full").fit(X, y).components_)
     assert_allclose(*flat)
+
+
+class Listed(Rows):
+    """Rows of a list: nothing but what a new kind has to have."""
+
+    def __init__(self, array):
+        self.given = array
+
+    @property
+    def shape(self):
+        return self.given.shape
+
+    def blocks(self, size):
+        for start in range(0, len(self.given), 2):
+            yield slice(start, start + 2), self.given[start : start + 2]
+
+    def reshape(self, shape):
+        return Listed(self.given.reshape(-1, *shape))
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), SHAPE], ids=str)
+def test_everything_follows_from_blocks(rng, shape):
+    """Each sum, product and decomposition, against dense arrays."""
+    X, other = rng.standard_normal((7, *shape)), rng.standard_normal((3, *shape))
+    flat, rows = X.reshape(7, -1), Listed(X)
+    weights = rng.standard_normal((2, 7))
+    matrices = [rng.standard_normal((2, size)) for size in shape]
+    assert_allclose(rows.combine(weights), weights @ flat, atol=1e-12)
+    sizes = np.abs(flat).max(axis=1)
+    some = sizes > np.median(sizes)
+    sized = weights[:, some] @ (flat[some] / sizes[some, None])
+    for each in (rows, ArrayRows.of(X)):
+        found = each.unit_sums(weights, np.median(sizes))
+        assert_allclose(found, sized, atol=1e-12)
+    assert_allclose(rows.inner(), flat.T @ flat, atol=1e-12)
+    assert_allclose(rows.gram(rows), flat @ flat.T, atol=1e-12)
+    for theirs in (Listed(other), ArrayRows.of(other)):
+        known = flat @ other.reshape(3, -1).T
+        assert_allclose(rows.gram(theirs), known, atol=1e-12)
+        assert_allclose(ArrayRows.of(X).gram(theirs), known, atol=1e-12)
+    assert_allclose(rows.singular_values(), np.linalg.svd(flat)[1], atol=1e-12)
+    assert_array_equal(rows.flat, flat)
+    assert_array_equal(np.asarray(rows.like(flat[:2])), X[:2])
+    moved = mode_products(X, matrices)
+    assert_allclose(np.asarray(rows.transformed(matrices)), moved, atol=1e-12)

@@ -477,7 +477,7 @@ def test_merging_numbers_and_names_is_refused(make_samples, swap):
     ],
 )
 def test_bytes_of_a_root(shape, dtype, expected):
-    assert scatter_module.root_bytes(shape, dtype) == expected
+    assert roots.root_bytes(shape, dtype) == expected
 
 
 @pytest.mark.parametrize("n", [5, 7])

@@ -5,17 +5,22 @@ from itertools import combinations
 import numpy as np
 import pytest
 import skops.io
+from pairs import together
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
-from tensorcrp import TensorCRP
+from tensorcrp import TensorCRP, TensorCRPCV
+from tensorcrp.baselines import BASELINES
 from tensorcrp.datasets import make_multichannel
 from tensorcrp.persistence import SKOPS_TYPES, ModelFormatError, load, save
+from tensorcrp.preprocessing import Motion
 from tensorcrp.signals import (
+    ChannelImputer,
     ChannelScaler,
     epochs_to_tensor,
     spectrogram_tensor,
@@ -145,16 +150,43 @@ def test_missing_values_are_named_by_channel_and_epoch(X):
     words = (
         r"NaN, first in sample 3 at entry \(1, 0\), all of them at index 1 of mode 0"
     )
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=words + ".*fill missing channels by "):
         TensorCRP().fit(X, [0, 1] * 4)
+    filled = ChannelImputer().fit_transform(X)  # what the message says
+    assert np.isfinite(TensorCRP().fit(filled, [0, 1] * 4).transform(filled)).all()
 
 
-def test_a_single_window_gets_an_axis_of_samples(X):
-    crp, scaler = TensorCRP().fit(X, [0, 1] * 4), ChannelScaler().fit(X)
-    for model in (crp, scaler):
-        with pytest.raises(ValueError, match=r"\(3, 120\), that of a single.*X\[None"):
-            model.transform(X[0])
-        np.testing.assert_allclose(model.transform(X[0][None]), model.transform(X)[:1])
+def test_a_removed_option_names_its_successor(X):
+    with pytest.raises(TypeError, match=r"'channel' was removed.*ChannelScaler"):
+        epochs_to_tensor(X, scale="channel")
+
+
+SINGLE = {
+    "TensorCRP": TensorCRP(2),
+    "TensorCRPCV": TensorCRPCV(ranks=(1,), regs=(1.0,), cv=2),
+    "ChannelScaler": ChannelScaler(),
+    "ChannelImputer": ChannelImputer(),
+    "Motion": Motion(),
+    **{each.name: each.cls() for each in BASELINES},
+}
+
+
+@together("name", SINGLE)
+def test_a_single_sample_gets_an_axis_of_samples(name):
+    """Of every estimator and every method that takes samples."""
+    y = np.arange(24) % 2
+    X = np.random.default_rng(0).standard_normal((24, 4, 5)) + y[:, None, None]
+    model = clone(SINGLE[name]).fit(X, y)
+    calls = ("transform", "predict", "predict_proba", "decision_function")
+    calls = [call for call in calls if hasattr(model, call)]
+    assert calls
+    for call in calls:
+        with pytest.raises(ValueError, match=r"\(4, 5\), that of a single.*X\[None"):
+            getattr(model, call)(X[0])
+        assert len(getattr(model, call)(X[0][None])) == 1
+    if hasattr(model, "score"):
+        with pytest.raises(ValueError, match=r"that of a single sample.*X\[None"):
+            model.score(X[0], y[:4])
 
 
 # --- ChannelScaler ----------------------------------------------------------------
@@ -189,10 +221,10 @@ def test_at_order_one_the_scaler_is_scikit_learns():
     np.testing.assert_allclose(ChannelScaler().fit_transform(X), expected, atol=1e-12)
 
 
-@parametrize_with_checks([ChannelScaler(), ChannelScaler(centre="none")])
-def test_scikit_learn_contract(estimator, check, monkeypatch):
+@pytest.mark.parametrize("centre", ["channel", "none"])
+def test_scikit_learn_contract(centre, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    check(estimator)
+    check_estimator(ChannelScaler(centre=centre))
 
 
 @pytest.mark.parametrize("centre", ["channel", "sample", "none"])
@@ -211,7 +243,7 @@ def test_one_window_alone_is_scaled_as_in_a_batch(centre, dtype):
 
 @pytest.mark.parametrize("centre", ["channel", "sample"])
 def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre, tmp_path):
-    """No step looks at the other windows; only the order of sums may differ."""
+    """Features bitwise. Labels are equal, and probabilities up to rounding."""
     made = make_multichannel(90, n_channels=8, n_times=64, random_state=0)
     X, y = made.data * np.logspace(-6, 0, 8)[:, None], made.target
     model = make_pipeline(
@@ -222,13 +254,126 @@ def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre, tmp_path):
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
     save(model, tmp_path / "model.crp")
     online = load(tmp_path / "model.crp")
-    together, scaled = online.predict_proba(X), online[0].transform(X)
-    for x, row, own in zip(X, together, scaled, strict=True):
-        np.testing.assert_array_equal(online[0].transform(x[None])[0], own)
+    together, features = online.predict_proba(X), online[:-1].transform(X)
+    for x, row, own in zip(X, together, features, strict=True):
+        np.testing.assert_array_equal(online[:-1].transform(x[None])[0], own)
         alone = online.predict_proba(x[None])
         np.testing.assert_array_equal(alone, model.predict_proba(x[None]))  # bitwise
+        # scikit-learn's LDA is one product with all features at once, whose sums BLAS
+        # orders by their number: about 2e-16 of a probability, whatever we do before.
         np.testing.assert_allclose(alone[0], row, rtol=1e-9, atol=1e-12)
         assert alone[0].argmax() == row.argmax()
+
+
+# --- ChannelImputer ---------------------------------------------------------------
+
+
+def filled_slowly(X, new, mode, reg):
+    """Place by place, through the inverse of the whole covariance."""
+    X, new = np.moveaxis(X, mode + 1, 1), np.moveaxis(new, mode + 1, 1)
+    shape, size = new.shape, X.shape[1]
+    X, new = X.reshape(len(X), size, -1), new.reshape(len(new), size, -1).copy()
+    rows = []
+    for i, t in np.ndindex(len(X), X.shape[2]):
+        if np.isfinite(X[i, :, t]).all():
+            rows.append(X[i, :, t] - np.nanmean(X[:, :, t], axis=0))
+    S = np.mean([np.outer(row, row) for row in rows], axis=0)
+    K = np.linalg.inv(S + reg * np.trace(S) / size * np.eye(size))
+    for x, t in ((x, t) for x in new for t in range(new.shape[2])):
+        gap, mean = np.isnan(x[:, t]), np.nanmean(X[:, :, t], axis=0)
+        step = np.linalg.solve(
+            K[np.ix_(gap, gap)], K[np.ix_(gap, ~gap)] @ (x[:, t] - mean)[~gap]
+        )
+        x[gap, t] = mean[gap] - step
+    return np.moveaxis(new.reshape(shape), 1, mode + 1)
+
+
+def with_gaps(mode=0, order=2, seed=0):
+    """Samples of few sources, with single gaps, lost channels and a lost place."""
+    rng, y = np.random.default_rng(seed), np.arange(40) % 2
+    shape = [6, 5, 3][:order]
+    shape[0], shape[mode] = shape[mode], 5
+    mix = rng.standard_normal((5, 2))
+    others = [n for m, n in enumerate(shape) if m != mode]
+    sources = rng.standard_normal((40, 2, *others))
+    X = np.einsum("cs,ns...->nc...", mix, sources) + y.reshape(-1, *[1] * order)
+    X = np.moveaxis(X + 0.05 * rng.standard_normal(X.shape), 1, mode + 1)
+    broken = X.copy()
+    lines = np.moveaxis(broken, mode + 1, 1)
+    lines[3, 2] = lines[8, 4] = lines[9, :2] = np.nan
+    lines[5, :, 1] = np.nan  # all channels
+    lines[11, 1, 0] = lines[11, 3, 2] = np.nan
+    return X, broken, y
+
+
+@pytest.mark.parametrize("mode, order", [(0, 2), (1, 2), (1, 3)])
+def test_missing_channels_are_conditional_means(mode, order):
+    _, broken, _ = with_gaps(mode, order)
+    imputer = ChannelImputer(mode, reg=0.1).fit(broken[:30])
+    expected = filled_slowly(broken[:30], broken, mode, 0.1)
+    found = imputer.transform(broken)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    there = ~np.isnan(broken)
+    np.testing.assert_array_equal(found[there], broken[there])
+    for i in (3, 5, 9, 11):  # to the last bit, alone as among others
+        np.testing.assert_array_equal(imputer.transform(broken[i][None])[0], found[i])
+
+
+def test_other_channels_say_more_than_the_mean():
+    X, broken, y = with_gaps()
+    filled = ChannelImputer().fit(broken, y).transform(broken)
+    gaps = np.isnan(broken) & ~np.isnan(broken).all(axis=1, keepdims=True)
+    plain = np.broadcast_to(np.nanmean(broken, axis=0), X.shape)
+    errors = [np.abs(each - X)[gaps].mean() for each in (filled, plain)]
+    assert errors[0] < 0.3 * errors[1]
+
+
+def test_a_pipeline_that_fills_gaps(tmp_path):
+    _, broken, y = with_gaps()
+    steps = ChannelImputer(), ChannelScaler(), TensorCRP(2)
+    model = make_pipeline(*steps, LinearDiscriminantAnalysis()).fit(broken, y)
+    save(model, tmp_path / "model.crp")
+    again = load(tmp_path / "model.crp")
+    np.testing.assert_array_equal(
+        again.predict_proba(broken), model.predict_proba(broken)
+    )
+    for name, value in {
+        **{"mean_": np.zeros((6, 4)), "covariance_": np.eye(2), "mode": 7},
+        **{"input_shape_": (5,)},
+    }.items():
+        imputer = ChannelImputer().fit(broken, y)
+        setattr(imputer, name, value)
+        with pytest.raises(ModelFormatError, match="ChannelImputer"):
+            save(make_pipeline(imputer, model[2]), tmp_path / "other")
+            load(tmp_path / "other")
+
+
+def test_imputer_checks_of_scikit_learn(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    check_estimator(ChannelImputer())
+
+
+def test_gaps_that_cannot_be_filled():
+    _, broken, y = with_gaps()
+    lost = broken.copy()
+    lost[:, 2] = np.nan
+    for X, words in ((lost, r"channels \[2\] are missing in every"),):
+        with pytest.raises(ValueError, match=words):
+            ChannelImputer().fit(X, y)
+    lost = broken.copy()
+    lost[::2, 0] = lost[1::2, 1] = np.nan
+    with pytest.raises(ValueError, match="no training sample has all channels"):
+        ChannelImputer().fit(lost, y)
+    for params in ({"mode": 2}, {"reg": 0}):
+        with pytest.raises(ValueError, match=r"mode=2 is none|reg=0"):
+            ChannelImputer(**params).fit(broken, y)
+    kept = epochs_to_tensor(broken, y, missing="keep")
+    np.testing.assert_array_equal(kept.data, broken)
+    with pytest.raises(ValueError, match=r"channel 2.*of epochs \[3, .*ChannelImputer"):
+        epochs_to_tensor(broken, y)
+    broken[0, 0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        epochs_to_tensor(broken, y, missing="keep")
 
 
 def test_test_samples_do_not_move_the_scale(X):

@@ -6,7 +6,9 @@ The browser's tests are there if ``chromium`` and playwright (extra ``browse``) 
 
 from importlib.util import find_spec
 
+import pytest
 from browse_site import browse, find_chromium
+from site_access import AXE, BOARD, access
 from site_gallery import problems
 from site_links import SITE, broken_links
 
@@ -25,6 +27,25 @@ if find_chromium() and find_spec("playwright"):
         assert not browse(SITE, tmp_path)
         names = {path.name for path in tmp_path.iterdir()}
         assert {"index.desktop.png", "search-results.phone.png"} <= names
+
+    @pytest.mark.skipif(not AXE.exists(), reason="run npm ci --prefix .ci")
+    def test_what_shuts_readers_out_is_found(tmp_path):
+        """A page of three harms, and a leaderboard whose headings do nothing."""
+        harms = {
+            "alternative text": '<img src="data:,">',
+            "contrast": '<p style="color: #bbb; background: #fff">pale</p>',
+            "is not marked": '<a href="#x" style="outline: none">a link</a>',
+        }
+        page = '<html lang="en"><title>t</title><main><h1>t</h1>{}</main></html>'
+        (tmp_path / "index.html").write_text(page.format("".join(harms.values())))
+        board = tmp_path / BOARD
+        board.parent.mkdir()
+        cell = '<table><tr id="head"><th aria-sort="none">mean</th>{}</tr></table>'
+        board.write_text(page.format(cell.format("<th><button>seconds</button></th>")))
+        found = access(tmp_path)
+        missing = [harm for harm in harms if not any(harm in line for line in found)]
+        assert not missing
+        assert any("does not sort" in line for line in found)
 
     def test_a_reader_notices(tmp_path):
         """A copy of the site whose landing page has been harmed."""

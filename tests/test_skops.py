@@ -64,9 +64,9 @@ def test_a_stream_goes_on(model):
 def test_every_listed_type_is_one_of_ours():
     assert len(set(SKOPS_TYPES)) == len(SKOPS_TYPES)
     assert all(name.startswith("tensorcrp.") for name in SKOPS_TYPES)
-    # TensorCRP, TensorCRPCV, ClassScatter, ChannelScaler and DistanceFeatures besides
-    # the baselines.
-    assert len(SKOPS_TYPES) == len(baselines.BASELINES) + 5
+    # TensorCRP, TensorCRPCV, ClassScatter, ChannelImputer, ChannelScaler and
+    # DistanceFeatures besides the baselines.
+    assert len(SKOPS_TYPES) == len(baselines.BASELINES) + 6
 
 
 def test_without_trust_nothing_is_loaded():

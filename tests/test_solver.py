@@ -8,7 +8,15 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp import ClassScatter, TensorCRP
-from tensorcrp.solver import ArrayRows, solve
+from tensorcrp.solver import (
+    ArrayRows,
+    Euclidean,
+    Smoothness,
+    Spec,
+    fit_path,
+    lane_rows,
+    solve,
+)
 from tensorcrp.solver.cp import cp_normalize, cp_truncate
 from tensorcrp.solver.starts import identity_start, random_start
 
@@ -524,6 +532,26 @@ def test_ranks_in_lockstep_are_what_each_is_alone(shape, n, how):
         assert [f.shape for f in mine.factors] == [f.shape for f in expected.factors]
         dense = [cp_normalize(each.factors)[1] for each in (mine, expected)]
         assert_allclose(*dense, atol=1e-6)
+
+
+@pytest.mark.parametrize("how", [{}, {"init": "random", "n_init": 2}, {"tol": 0}])
+@pytest.mark.parametrize("shape", [(6, 5), (4, 3, 5)], ids=str)
+def test_deflated_copies_give_what_deflated_products_give(
+    shape, how, monkeypatch, make_samples
+):
+    scatter = ClassScatter.from_samples(*make_samples(shape, 40))
+    metrics = Euclidean(), Smoothness(2.0)
+    how = {"max_iter": 3, "random_state": 0} | how
+    spec = Spec(6, ranks=(2, 1), regs=(0.1, 3.0), metrics=metrics, **how)
+    models = []
+    for choice in (True, False):
+        monkeypatch.setattr(lane_rows, "worth_copies", lambda *_, choice=choice: choice)
+        models.append(fit_path(scatter, spec))
+    for mine, other in zip(*models, strict=True):
+        assert (mine.rank, mine.reg) == (other.rank, other.reg)
+        assert mine.metric is other.metric
+        assert_allclose(mine.objective, other.objective, rtol=1e-9)
+        assert_allclose(mine.projections, other.projections, atol=1e-7)
 
 
 class Large(ArrayRows):

@@ -60,11 +60,11 @@ WAYS = [as_memmap, as_zarr, as_hdf5]
 def stored(request, tmp_path, monkeypatch):
     """A function that stores an array; loading the result as a whole is an error."""
 
-    def refuse(self, *args, **kwargs):
+    def reject(self, *args, **kwargs):
         raise AssertionError("the whole array was loaded")
 
-    monkeypatch.setattr(h5py.Dataset, "__array__", refuse)
-    monkeypatch.setattr(zarr.Array, "__array__", refuse)
+    monkeypatch.setattr(h5py.Dataset, "__array__", reject)
+    monkeypatch.setattr(zarr.Array, "__array__", reject)
     monkeypatch.setattr(_sources, "READ_BYTES", 2**10)  # a few samples at a time
     made = []
 
@@ -163,7 +163,8 @@ def test_cross_validation(stored, max_memory):
     X, y = samples((5, 4), 40)
     names = np.array(["a", "b", "c"])[y]
     full = "full" if max_memory is None else 2
-    search = TensorCRPCV(ranks=(1, full), regs=(0.1, 1.0), cv=3)
+    few = {"n_components": (2, 4), "average": 4, "cv": 3}
+    search = TensorCRPCV(ranks=(1, full), regs=(0.1, 1.0), **few)
     expected = clone(search).fit(X, names)
     n_jobs = 2 if max_memory is None else None
     search.set_params(max_memory=max_memory, n_jobs=n_jobs).fit(stored(X), names)

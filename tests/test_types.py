@@ -16,12 +16,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from pairs import together
 
 import tensorcrp
 from tensorcrp.experiments import registry
 
 REPOSITORY = Path(tensorcrp.__file__).parent.parent
 SCRIPT = Path(__file__).with_name("typed_user.py")
+STUDY = REPOSITORY / "examples" / "plot_own_study.py"
 
 # Each line is wrong, and the right one beside it is documented.
 MISTAKES = {
@@ -111,7 +113,7 @@ def test_functions_are_found():
         assert name in FUNCTIONS
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@together("name", sorted(FUNCTIONS))
 def test_every_parameter_and_result_has_a_type(name):
     assert missing_types(FUNCTIONS[name]) == []
 
@@ -134,7 +136,7 @@ def fitted_attributes(cls):
 CLASSES = {name: each for name, each in public_objects() if inspect.isclass(each)}
 
 
-@pytest.mark.parametrize("name", [n for n in CLASSES if fitted_attributes(CLASSES[n])])
+@together("name", [n for n in CLASSES if fitted_attributes(CLASSES[n])])
 def test_every_fitted_attribute_has_a_type(name):
     typed = {key for cls in CLASSES[name].__mro__ for key in _annotations(cls)}
     assert set(fitted_attributes(CLASSES[name])) <= typed
@@ -187,6 +189,14 @@ CHECKERS = [
         marks=pytest.mark.skipif(not shutil.which("pyright"), reason="no pyright"),
     ),
 ]
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_checkers_find_nothing_in_a_study(checker, tmp_path):
+    for package in ("matplotlib", "xarray"):
+        pytest.importorskip(package)
+    shutil.copy(STUDY, tmp_path)
+    assert lines_with_errors(checker, tmp_path) == set()
 
 
 @pytest.mark.parametrize("checker", CHECKERS)

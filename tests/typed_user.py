@@ -60,6 +60,21 @@ def start(shape: tuple[int, ...], rank: int, rng: np.random.RandomState) -> list
     return [rng.standard_normal((size, rank)) for size in shape]
 
 
+def wave(
+    shape: tuple[int, ...], rank: int, rng: np.random.Generator, component: int
+) -> list[Array]:
+    return [rng.standard_normal((size, rank)) + component for size in shape]
+
+
+def first_only(
+    p: int,
+    objective: NDArray[np.floating],
+    n_iter: NDArray[np.integer],
+    factors: list[list[NDArray[np.floating]]],
+) -> bool:
+    return p == 0 and factors[0][0].shape[1] > 0
+
+
 def estimators() -> None:
     """Parameters, chained calls, fitted attributes."""
     digits = load_digits()
@@ -82,6 +97,13 @@ def estimators() -> None:
         search.best_params_["rank"], search.predict(X).shape, best.set_params(reg=1.0)
     )
     print(search.score(X, y), TensorCRP(2).fit_transform(X, y).mean())
+    warm = TensorCRP(2, warm_start=True, init=wave, callback=first_only).fit(X, y)
+    print(
+        warm.n_iters_.sum(),
+        warm.converged_,
+        warm.to_pandas(["row", "column of pixels"]).shape,
+    )
+    print(TensorCRP(2, init=[warm.cp_tensor(0)] * 2).fit(X, y).factors_[0].shape)
     print(MultilinearLDA().fit(X, y).factors_[0].shape)
     print(BilinearSVC(1, max_iter=2, tol=0).fit(X, y).decision_function(X).shape)
 
@@ -99,6 +121,9 @@ def solver() -> None:
     rows = GeneratedRows(lambda i: root[i], root.shape)
     (result,) = solve(
         scatter.between("classes"), rows, [1.0], n_components=2, init="lda"
+    )
+    solve(
+        [[1.0, 2.0]], [[0.0, 1.0]], [1.0], n_components=1, rng=np.random.default_rng()
     )
     print(result.factors[0].shape, bool(result.converged.all()), result.n_iter.sum())
 

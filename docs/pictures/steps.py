@@ -53,13 +53,13 @@ def climbing():
 
 def deflation():
     """A sample deflated by more and more components."""
-    _, axes = plt.subplots(1, 5, figsize=(9, 2.3), layout="constrained")
+    _, axes = plt.subplots(1, 5, figsize=(9, 2.4), layout="constrained")
     many = TensorCRP(40, rank=2).fit(X[:500], y[:500])
     features = many.transform(X[500:501])
     for ax, h in zip(axes, (0, 1, 5, 18, 40), strict=True):
         kept = np.where(np.arange(40) < h, features, 0.0)
         ax.imshow((X[500:501] - many.inverse_transform(kept))[0], **GRAY)
-        ax.set(title=f"less {h}" if h else "a sample", xticks=[], yticks=[])
+        ax.set(title=f"deflated by {h}" if h else "a sample", xticks=[], yticks=[])
 
 
 def features():

@@ -26,6 +26,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from tensorcrp.base.class_weights import class_weighted
+from tensorcrp.base.namespace import (
+    adopted,
+    as_type,
+    check_same_device,
+    host,
+    is_foreign,
+    namespace_of,
+    put,
+)
+from tensorcrp.base.one_by_one import features_of_each
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
 from tensorcrp.base.validation import (
@@ -37,11 +48,11 @@ from tensorcrp.base.validation import (
     check_stored,
     check_weights,
     objects_explained,
-    refuse,
+    reject_unusable,
     weights_in_range,
 )
 from tensorcrp.solver.cp import working_dtype
-from tensorcrp.storage.sources import as_source, is_dask, map_samples
+from tensorcrp.storage.sources import as_source, is_dask, is_on_device, map_samples
 
 
 class TensorTransformer(
@@ -88,7 +99,8 @@ class TensorTransformer(
         ndarray of shape (n, h)
             Features, in float32 if X is float32, else in float64. A dask array, not
             computed, if X is one. Memory maps, Zarr arrays and HDF5 datasets are read
-            in blocks.
+            in blocks. An array of PyTorch, or of another library that follows the
+            array API, gives one of its kind on its device.
         """
         X = check_tensor(self, X)
         return map_samples(
@@ -97,7 +109,12 @@ class TensorTransformer(
 
     def _feature_map(self):
         """A function (b, l_1, ..., l_N) -> (b, h) that can be sent elsewhere."""
-        return partial(flat_features, self.projections_)
+        return partial(features_alone, self.projections_)
+
+    def _linear_features(self, tensors, magnitudes=False):
+        """Features (b, h) of tensors as they are, by weights or their magnitudes."""
+        weights = np.abs(self.projections_) if magnitudes else self.projections_
+        return flat_features(weights, tensors)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Tensors reconstructed from features: ``sum_p x_p W_p``.
@@ -116,8 +133,9 @@ class TensorTransformer(
             One tensor per row of features.
         """
         features = check_features(self, X)
-        tensors = features @ self._basis().astype(features.dtype, copy=False)
-        return tensors.reshape(-1, *self.input_shape_)
+        basis = self._basis().astype(working_dtype(features), copy=False)
+        tensors = features @ put(basis, features)
+        return namespace_of(tensors).reshape(tensors, (-1, *self.input_shape_))
 
     def _basis(self):
         """Flattened tensors (h, P) that a unit of each feature adds to a sample."""
@@ -141,8 +159,17 @@ class TensorTransformer(
 def flat_features(projections, X):
     """Inner products of samples, flattened, with projections (h, P): (b, h)."""
     dtype = working_dtype(X)
+    flat = as_type(namespace_of(X).reshape(X, (X.shape[0], -1)), dtype)
+    return flat @ put(projections.T.astype(dtype, copy=False), flat)
+
+
+def features_alone(projections, X):
+    """The same, of NumPy's arrays to the last bit whatever else is among them."""
+    if is_foreign(X):
+        return flat_features(projections, X)
+    dtype = working_dtype(X)
     flat = X.reshape(len(X), -1).astype(dtype, copy=False)
-    return flat @ projections.T.astype(dtype, copy=False)
+    return features_of_each(flat, projections.astype(dtype, copy=False))
 
 
 def check_samples(
@@ -155,9 +182,10 @@ def check_samples(
     is not in memory stays there: ``X`` is a `Source`, and NaN in it is not noticed
     before it is read. If `any_unit`, the scale of all weights together does not count.
     """
+    X = adopted(X)
     source = _outside(estimator, X, lazy)
-    y = _local(y, source, "y")
-    sample_weight = _local(sample_weight, source, "sample_weight")
+    y = _local(y, X, source, "y")
+    sample_weight = _local(sample_weight, X, source, "sample_weight")
     if not reset:
         compare_shape(estimator, X)
     given = X if source is None else source.stand_in()
@@ -175,11 +203,14 @@ def check_samples(
         )
         if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
             raise ValueError("Sample weights must contain a non-zero number.")
+    class_weight = getattr(estimator, "class_weight", None)
+    sample_weight = class_weighted(class_weight, y, sample_weight)
+    if sample_weight is not None:
         if any_unit:
             sample_weight = weights_in_range(sample_weight)
         check_weights(sample_weight)
-    X = given if source is None else source
-    if source is None:
+    X = given if source is None else _at_hand(source, lazy)
+    if source is None or not lazy:
         check_finite(X)
     shape = _sample_shape(estimator, X)
     if reset:
@@ -199,37 +230,49 @@ def check_tensor(estimator, X, lazy=True):
     What is not in memory becomes a `Source` if `lazy`, see `check_samples`.
     """
     check_is_fitted(estimator)
+    X = adopted(X)
     source = _outside(estimator, X, lazy)
     compare_shape(estimator, X)
     given = X if source is None else source.stand_in()
     with objects_explained():
         X = validate_data(estimator, given, reset=False, **_RULES)
+    if source is not None and is_on_device(source):
+        source.check_finite()
     if source is not None:
-        return source
+        return _at_hand(source, lazy)
     check_finite(X)
     return X
 
 
+def _at_hand(source, lazy):
+    """The source itself if `lazy`, else its samples, copied to the host."""
+    return source if lazy else source.read(0, len(source), own=False)
+
+
 def _outside(estimator, X, lazy):
     """A `Source` of samples outside memory; None if they are, or have to be, in it."""
-    refuse(X)
-    if not lazy:
-        if is_dask(X):
-            raise TypeError(
-                f"{type(estimator).__name__} needs all samples in memory, and X is a "
-                "dask array: pass X.compute()."
-            )
-        return None
+    reject_unusable(X)
+    if not lazy and is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs all samples in memory, and X is a "
+            "dask array: pass X.compute()."
+        )
     source = as_source(X)
-    if source is not None:
-        check_stored(source.array)
-        if is_dask(source):
-            check_chunks(source.array)
+    if source is None or is_on_device(source):
+        return source
+    if not lazy:
+        return None
+    check_stored(source.array)
+    if is_dask(source):
+        check_chunks(source.array)
     return source
 
 
-def _local(values, source, name):
-    """Labels or weights (n,) in memory, whose chunks have to be those of X."""
+def _local(values, X, source, name):
+    """Labels or weights (n,) in memory, where X is or in the chunks of X."""
+    if is_foreign(values):
+        check_same_device(values, X, name)
+        return host(values)
     if not is_dask(values):
         return values
     if source is not None and is_dask(source):
@@ -244,13 +287,19 @@ _RULES = {"dtype": "numeric", "allow_nd": True, "ensure_all_finite": False}
 def check_features(estimator, X):
     """Features (n, h) of a fitted transformer, in float32 or float64."""
     check_is_fitted(estimator)
-    refuse(X)
-    features, h = np.asarray(X), estimator._n_features_out
+    X = adopted(X)
+    reject_unusable(X)
+    source, h = as_source(X), estimator._n_features_out
+    on_device = source is not None and is_on_device(source)
+    features = X if on_device else np.asarray(X)
     if features.ndim != 2 or features.shape[1] != h:
         raise ValueError(
-            f"X has shape {features.shape}; inverse_transform takes features of "
+            f"X has shape {tuple(features.shape)}; inverse_transform takes features of "
             f"shape (n, {h}), as transform returns them."
         )
+    if on_device:
+        source.check_finite()
+        return features
     with objects_explained():
         features = features.astype(working_dtype(features), copy=False)
     check_finite(features)

@@ -6,30 +6,40 @@ process. Everything in this package that writes a file whole writes it here.
 """
 
 import errno
+import io
 import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
 
 _BLOCK = 2**20
+# Their entries belong to the system; /dev/shm is a disk in memory like any other.
+_SYSTEM, _DISKS = ("/dev", "/proc"), ("/dev/shm",)
 
 
 @contextmanager
-def replacing(path, *, size=0):
+def replacing(path, *, size=0, streams=False):
     """Open a file that replaces `path` when the block ends without an error.
 
     What is written goes to ``.tensorcrp-*.part`` in the same folder. At the end it is
     flushed to the disk and renamed. After an error or Ctrl-C it is removed, and `path`
     is as it was; only a killed process leaves it behind.
 
+    A device, a pipe, a link to one and everything in ``/dev`` and ``/proc`` are never
+    replaced. They are rejected, or written to if `streams` says so: what is written is
+    kept in memory and sent there when the block ends.
+
     Parameters
     ----------
     path : path
         A file that may exist, in a folder that must. An existing file hands its
-        permissions on. A symbolic link is replaced itself; its target is not touched.
+        permissions on. A symbolic link to a file is replaced itself; its target is not
+        touched.
     size : int, default=0
         Bytes to reserve on the disk before the block starts. Needed for memory maps: a
         process that writes to a map of a file without room is killed (SIGBUS).
+    streams : bool, default=False
+        Whether `path` may be a device or a pipe, which waits for a reader.
 
     Yields
     ------
@@ -39,7 +49,8 @@ def replacing(path, *, size=0):
     Raises
     ------
     ValueError
-        Before the block starts, if `path` is a folder, a pipe, a socket or a device.
+        Before the block starts, if `path` is a folder, a socket, a pipe or a device,
+        or if `size` is given for the last two.
     OSError
         Before the block starts, if the folder cannot be written to or has no room for
         `size` bytes; after it, if the disk is full.
@@ -59,6 +70,17 @@ def replacing(path, *, size=0):
     new
     """
     path = os.path.abspath(os.fsdecode(path))
+    stream = _is_stream(path)
+    if stream and not streams:
+        kind = "a pipe" if stat.S_ISFIFO(os.stat(path).st_mode) else "a device"
+        raise ValueError(f"{path} is {kind}, not a file; give the path of a file.")
+    with (_sent if stream else _renamed)(path, size) as file:
+        yield file
+
+
+@contextmanager
+def _renamed(path, size):
+    """A new file that is renamed to `path` at the end."""
     mode = _mode_of(path)
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".tensorcrp-{secrets.token_hex(8)}.part")
@@ -78,13 +100,63 @@ def replacing(path, *, size=0):
     _flush_folder(folder)
 
 
-def check_replaceable(path):
+# --- devices and pipes --------------------------------------------------------------
+
+
+def _is_stream(path):
+    """Whether a path leads to a device or a pipe, or belongs to the system."""
+    folder = os.path.realpath(os.path.dirname(path))
+    if _is_below(folder, _SYSTEM) and not _is_below(folder, _DISKS):
+        return not os.path.isdir(path)
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISFIFO(mode)
+
+
+def _is_below(folder, roots):
+    return any(f"{folder}/".startswith(f"{root}/") for root in roots)
+
+
+class _Kept(io.BytesIO):
+    """Bytes for a path; encoders choose a format by ``name``."""
+
+    name = ""
+
+
+@contextmanager
+def _sent(path, size):
+    """Bytes in memory that are sent to a device or a pipe at the end."""
+    os.stat(path)  # a name that /dev lacks is a slip, not a file to make there
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    if size:
+        raise ValueError(
+            f"{path} is a device or a pipe, which cannot be mapped into memory; give "
+            "the path of a file."
+        )
+    with _Kept() as kept:
+        kept.name = path
+        yield kept
+        with open(path, "wb", opener=_open_to_append) as stream:
+            stream.write(kept.getbuffer())
+
+
+def _open_to_append(path, flags):
+    """A handle; a file behind a link of /proc keeps what it has."""
+    return os.open(path, (flags | os.O_APPEND) & ~(os.O_TRUNC | os.O_CREAT))
+
+
+def check_replaceable(path, *, streams=False):
     """Raise now what `replacing` would raise at once, and change nothing.
 
     Parameters
     ----------
     path : path
         The file that is to be written later.
+    streams : bool, default=False
+        As in `replacing`.
 
     Examples
     --------
@@ -94,7 +166,7 @@ def check_replaceable(path):
     ...
     ValueError: / is a folder, not a file; give the path of a file.
     """
-    with suppress(_Unused), replacing(path):
+    with suppress(_Unused), replacing(path, streams=streams):
         raise _Unused
 
 
@@ -112,16 +184,8 @@ def _mode_of(path):
         return stat.S_IMODE(mode)
     if stat.S_ISLNK(mode):
         return None
-    raise ValueError(f"{path} is {_kind(mode)}, not a file; give the path of a file.")
-
-
-def _kind(mode):
-    """What is at a path, in words."""
-    if stat.S_ISDIR(mode):
-        return "a folder"
-    if stat.S_ISFIFO(mode):
-        return "a pipe"
-    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+    kind = "a folder" if stat.S_ISDIR(mode) else "a socket"  # devices are streams
+    raise ValueError(f"{path} is {kind}, not a file; give the path of a file.")
 
 
 def _created(temporary, path):
@@ -214,3 +278,29 @@ def _open_regular(path, flags):
         os.close(handle)
         raise
     return handle
+
+
+def nothing_read(skipped, noun="file"):
+    """The error if no file of many can be read: every file, and why.
+
+    Parameters
+    ----------
+    skipped : list of (str, str)
+        Files and reasons.
+    noun : str, default="file"
+        What a file is called.
+
+    Returns
+    -------
+    ValueError
+
+    Examples
+    --------
+    >>> from tensorcrp.base.files import nothing_read
+    >>> print(nothing_read([("a.mp4", "is empty"), ("b.mp4", "b.mp4 is cut off")]))
+    no file could be read:
+      a.mp4: is empty
+      b.mp4 is cut off
+    """
+    lines = [text if path in text else f"{path}: {text}" for path, text in skipped]
+    return ValueError("\n  ".join([f"no {noun} could be read:", *lines]))

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.batches import joined, statistics_of_batches
+from tensorcrp.base.class_weights import check_batches, check_no_class_weight
+from tensorcrp.base.constant import class_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.memory import memory_limit
 from tensorcrp.base.parameters import check_common
@@ -80,7 +82,10 @@ class ScatterFit:
             new._check_sizes(y)
             # No name of our own for the statistics: the solver's is the only one, and
             # can be let go of.
-            new._solve_scatter(new._shown_statistics(X, y, weight))
+            held = [new._shown_statistics(X, y, weight)]
+            probes = class_probes(held[0])
+            new._solve_scatter(held.pop())
+            warn_if_constant(new, probes)
         return self
 
     def partial_fit(
@@ -114,6 +119,7 @@ class ScatterFit:
         """
         with replaced_at_once(self) as new:
             new._check_parameters()
+            check_batches(new)
             so_far = getattr(new, "_scatter", None)
             if so_far is None:
                 _warn_of_a_new_start(new)
@@ -124,6 +130,7 @@ class ScatterFit:
             new._check_sizes(new._scatter.classes)
             try:
                 new._solve_scatter(new._scatter)
+                warn_if_constant(new, class_probes(new._scatter))
             except TooFewSamples:
                 if new.__sklearn_is_fitted__():
                     raise
@@ -149,6 +156,7 @@ class ScatterFit:
         """
         with replaced_at_once(self) as new:
             new._check_parameters()
+            check_batches(new)
             forget(new)
             state = None
             for part in statistics_of_batches(new, batches):
@@ -159,6 +167,7 @@ class ScatterFit:
             vars(new).update(attributes)
             new._check_sizes(new._scatter.classes)
             new._solve_scatter(new._scatter)
+            warn_if_constant(new, class_probes(new._scatter))
         return self
 
     def _merged(self, so_far, batch):
@@ -189,12 +198,14 @@ class ScatterFit:
             )
         with replaced_at_once(self) as new:
             new._check_parameters()
+            check_no_class_weight(new)
             check_range(scatter.largest, scatter.trace)
             forget(new)
             new.sample_shape_ = new.input_shape_ = scatter.shape
             new.n_features_in_ = scatter.shape[0]
             new._check_sizes(scatter.classes)
             new._solve_scatter(scatter)
+            warn_if_constant(new, class_probes(scatter))
         return self
 
     def _check(self, X, y, sample_weight, **how):
@@ -280,15 +291,18 @@ def check_within(scatter):
     scatter.ridge(1.0, nothing=NO_RATIO)
 
 
-def warn_if_unfinished(estimator, result):
-    """Warn of a method that gets better with every sweep and was not done."""
+def warn_if_unfinished(estimator, result, stacklevel=5):
+    """Warn of a method that gets better with every sweep and was not done.
+
+    The caller of `fit` is `stacklevel` calls away.
+    """
     if not result.converged and estimator.tol > 0:
         warnings.warn(
             f"the objective still gained more than tol={estimator.tol} in sweep "
             f"max_iter={estimator.max_iter}; the features are usable. Raise max_iter "
             "or tol, or set tol=0 for a fixed number of sweeps.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 

@@ -4,9 +4,11 @@ In: the name and the value of a parameter. Out: nothing, or one error that names
 value and what it must be.
 """
 
+import inspect
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 
 def check_integer(name, value, least=1, also=()):
@@ -34,9 +36,16 @@ def check_flag(name, value):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
+def check_function(name, value):
+    """Reject anything but a callable object and None."""
+    if value is not None and not callable(value):
+        raise ValueError(f"{name} must be a function or None, got {value!r}.")
+
+
 def check_values(name, values):
     """Reject anything but a list, tuple or array of at least one value."""
-    if not isinstance(values, (list, tuple, np.ndarray)) or not len(values):
+    array = isinstance(values, np.ndarray) and values.ndim > 0
+    if not (isinstance(values, (list, tuple)) or array) or not len(values):
         raise ValueError(
             f"{name} must be a list or tuple of at least one value, got {values!r}."
         )
@@ -60,6 +69,44 @@ def check_shape(name, value):
             f"{name} must be a sequence of positive integers, e.g. (16, 16), "
             f"got {value!r}."
         )
+
+
+def random_source(name, value):
+    """A RandomState or Generator from None, an integer or one of these, or an error."""
+    if isinstance(value, np.random.Generator):
+        return value
+    try:
+        return check_random_state(value)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{name} must be None, an integer from 0 to 2**32 - 1, a "
+            "numpy.random.RandomState or a numpy.random.Generator, as "
+            f"numpy.random.default_rng(0), got {value!r}."
+        ) from error
+
+
+_BY_PLACE = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+def with_argument(function, name):
+    """A user's function with one more argument at the end than it once had.
+
+    The argument is passed if `function` has a parameter of this name, or takes four
+    positional arguments without defaults; otherwise it is dropped.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # functions in C may have none
+        parameters = {}
+    kinds = [each.kind for each in parameters.values() if each.default is each.empty]
+    if sum(kind in _BY_PLACE for kind in kinds) == 4:
+        return function
+    if name in parameters:
+        return lambda *args: function(*args[:-1], **{name: args[-1]})
+    return lambda *args: function(*args[:-1])
 
 
 def check_common(estimator):

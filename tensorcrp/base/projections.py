@@ -4,10 +4,12 @@ In: values of parameters, the number of classes, the shape ``(l_1, ..., l_N)`` o
 sample. Out: a number of projections, a metric, or one error that names the value.
 """
 
+import warnings
 from math import prod
 
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
 
+from tensorcrp.base.class_weights import check_class_weight
 from tensorcrp.base.parameters import (
     check_choice,
     check_integer,
@@ -15,10 +17,12 @@ from tensorcrp.base.parameters import (
     check_real,
     check_shape,
     check_strengths,
+    random_source,
+    with_argument,
 )
+from tensorcrp.solver.full_rank import is_full
+from tensorcrp.solver.given import NAMED, given_starts
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
-from tensorcrp.solver.path import is_full
-from tensorcrp.solver.starts import INITS
 
 # With few classes, 3 (c - 1) projections of low rank are too few: four classes of clips
 # differ in more than nine ways.
@@ -26,7 +30,7 @@ LEAST_COMPONENTS = 27
 
 
 def count_components(given, n_classes, shape, rank=1):
-    """The number of projections h for so many classes and a sample shape, checked.
+    """The number of projections h for a number of classes and a sample shape.
 
     The least number is for low ranks: of vectors, and at full rank, later projections
     have little but rounding left to separate.
@@ -36,7 +40,7 @@ def count_components(given, n_classes, shape, rank=1):
         least = 1 if is_full(rank, shape) else LEAST_COMPONENTS
         return min(max(3 * others, least), n_features)
     if given == "paper":
-        return min(others**2, n_features)
+        return max(1, min(others**2, n_features))
     if given > n_features:
         raise ValueError(
             f"n_components={given} is more than the {n_features} entries of a sample "
@@ -57,17 +61,66 @@ def metric_of(smooth, metrics, shape):
     return GivenMetric(check_metrics("metrics", metrics, shape))
 
 
+def check_start(init, shape, rank, n_components):
+    """Reject arrays or CP tensors that cannot be starts of samples of this shape."""
+    if isinstance(init, str) or callable(init):
+        return
+    if rank == "full":
+        raise ValueError('init as arrays has no use with rank="full"; leave it out.')
+    given_starts(init, shape, rank, n_components)
+
+
+def check_earlier_shape(earlier, shape):
+    """Reject a warm start from a fit to samples of another shape."""
+    if earlier is not None and [f.shape[1] for f in earlier] != list(shape):
+        old = tuple(factor.shape[1] for factor in earlier)
+        raise ValueError(
+            "warm_start=True starts from the last fit, whose samples had shape "
+            f"{old}, but these have shape {tuple(shape)}. Set warm_start=False, or fit "
+            "a new estimator."
+        )
+
+
+def printed_components(name, n_components, callback=None):
+    """A callback that prints a line per projection, and then asks another one."""
+    told = callback and with_argument(callback, "factors")
+
+    def line(p, objective, n_iter, factors):
+        print(
+            f"[{name}] projection {p + 1}/{n_components}: "
+            f"J = {objective[0]:.4g} after {n_iter[0]} sweeps",
+            flush=True,
+        )
+        return told and told(p, objective, n_iter, factors)
+
+    return line
+
+
+def warn_of_unfinished(converged, tol, max_iter):
+    """Warn of projections (h,) that were still gaining in their last sweep."""
+    unfinished = int((~converged).sum())
+    if unfinished and tol > 0:
+        warnings.warn(
+            f"{unfinished} of {len(converged)} projections still gained more than "
+            f"tol={tol} in sweep max_iter={max_iter}; their features are usable. Raise "
+            "max_iter or tol, or set tol=0 for a fixed number of sweeps.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
 def check_search_parameters(estimator):
     """Reject bad values of the parameters that TensorCRP and TensorCRPCV share."""
     check_real("tol", estimator.tol)
     check_choice("reg_scale", estimator.reg_scale, ("relative", "absolute"))
     check_choice("between", estimator.between, ("classes", "samples"))
+    check_class_weight(estimator.class_weight)
     check_integer("n_init", estimator.n_init)
     check_integer("max_iter", estimator.max_iter)
-    check_random_state(estimator.random_state)
+    random_source("random_state", estimator.random_state)
     if estimator.max_memory is not None:
         check_real("max_memory", estimator.max_memory)
     if isinstance(estimator.init, str):
-        check_choice("init", estimator.init, INITS)
+        check_choice("init", estimator.init, NAMED)
     if estimator.sample_shape is not None:
         check_shape("sample_shape", estimator.sample_shape)

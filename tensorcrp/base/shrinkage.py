@@ -18,11 +18,9 @@ from math import prod
 import numpy as np
 
 from tensorcrp.scatter import ClassScatter
-from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import mode_products
 from tensorcrp.solver.metric import Metric
 
-MOST_ROWS = 2048  # inner products of so many rows at most
+MOST_ROWS = 2048  # largest number of rows whose inner products are formed
 LARGEST = 1e3  # no scatter beyond the identity: S says nothing
 
 
@@ -53,14 +51,14 @@ def oas_reg(scatter: ClassScatter, metric: Metric) -> float:
 def _moments(scatter, metric):
     """``tr(S^2)`` and ``tr(S)`` of the within-class scatter S.
 
-    Of many rows some stand for all: the squared inner products of different rows are
+    Of many rows some are used for all: the squared inner products of different rows are
     averaged over the pairs that there are, those of rows with themselves over the rows.
     """
     rows = scatter.within
     n, step = len(rows), -(-len(rows) // MOST_ROWS)
     few = rows.some(step)
     if not metric.is_plain:
-        few = ArrayRows.of(mode_products(few.array, metric.roots(scatter.shape)))
+        few = few.transformed(metric.roots(scatter.shape))
     gram = few.gram(few)
     own = np.diagonal(gram)
     m, squares = len(gram), np.square(gram).sum()

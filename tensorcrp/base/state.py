@@ -13,7 +13,8 @@ from tensorcrp.base.threads import release_lost
 
 READERS = (
     *("transform", "inverse_transform", "predict", "decision_function"),
-    *("get_feature_names_out", "cp_tensor", "_repr_mimebundle_"),
+    *("predict_proba", "get_feature_names_out", "cp_tensor"),
+    *("to_xarray", "to_pandas", "_repr_mimebundle_"),
 )
 
 

@@ -68,7 +68,7 @@ class _SharedLimit:
         self.lock = RLock()
         self.holders = []
         self.before = {}  # (thread, or None for all; path): library, its threads before
-        self.libraries, self.n_modules = {}, 0
+        self.libraries, self.seen = {}, None
 
     def enter(self, holder):
         """Set the limit for one more holder."""
@@ -118,10 +118,12 @@ class _SharedLimit:
 
     def _look(self):
         """Find the libraries; again only after an import, as looking is slow."""
-        if self.n_modules != len(sys.modules):
-            n_modules, found = len(sys.modules), ThreadpoolController().lib_controllers
+        # Their number alone would miss one that takes the place of another.
+        seen = len(sys.modules), next(reversed(sys.modules))
+        if self.seen != seen:
+            found = ThreadpoolController().lib_controllers
             self.libraries = {each.filepath: each for each in found}
-            self.n_modules = n_modules
+            self.seen = seen
 
 
 def _set(library, number):

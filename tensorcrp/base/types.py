@@ -7,7 +7,7 @@ relied on: their objects are `Any`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.floating[Any]]
+Flags: TypeAlias = NDArray[np.bool_]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Shape: TypeAlias = tuple[int, ...]
 AnyPath: TypeAlias = str | PathLike[str]
@@ -23,15 +24,21 @@ AnyPath: TypeAlias = str | PathLike[str]
 Rank: TypeAlias = int | Literal["full"]
 RegScale: TypeAlias = Literal["relative", "absolute"]
 Weighting: TypeAlias = Literal["classes", "samples"]
+ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 RandomState: TypeAlias = int | np.random.RandomState | None
+RandomSource: TypeAlias = RandomState | np.random.Generator
 Sizes: TypeAlias = int | Sequence[int] | None
 Init: TypeAlias = (
     Literal["lda", "identity", "random"]
-    | Callable[[Shape, int, np.random.RandomState], Sequence[Array]]
+    | Callable[[Shape, int, Any], Sequence[Array]]
+    | Callable[[Shape, int, Any, int], Sequence[Array]]
     | Sequence[Array]
 )
 Stop: TypeAlias = Callable[[Sequence[float], int], bool]
-Callback: TypeAlias = Callable[[int, Array, Array], object]
+Callback: TypeAlias = (
+    Callable[[int, Array, Array], object]
+    | Callable[[int, Array, Array, list[list[Array]]], object]
+)
 
 
 class Stored(Protocol):

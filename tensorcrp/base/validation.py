@@ -13,7 +13,7 @@ class TooFewSamples(ValueError):
     """The samples cannot determine the model yet; more of them could."""
 
 
-def refuse(X):
+def reject_unusable(X):
     """Reject what scikit-learn takes, or names less clearly: masks, dates, ragged X."""
     if type(X).__module__.startswith(("dask.dataframe", "dask_expr")):
         raise TypeError(
@@ -65,6 +65,55 @@ def objects_explained():
             f"X holds objects that are not numbers ({error}); convert it to an array "
             "of numbers first."
         ) from error
+
+
+def rows_array(name, value):
+    """Rows (n, l_1, ..., l_N) as an array of float32 or float64, or an error."""
+    if not isinstance(value, (np.ndarray, list, tuple)):
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise TypeError(
+            f"{name} must be a NumPy array, nested lists of numbers or Rows, got "
+            f"{kind}; convert it first, e.g. by numpy.asarray({name})."
+        )
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged: its rows differ in shape.") from error
+    if isinstance(value, np.ma.MaskedArray) or array.dtype.kind not in "biuf":
+        what = "masked" if array.dtype.kind in "biuf" else str(array.dtype)
+        raise ValueError(f"{name} must hold real numbers alone, but it is {what}.")
+    if array.ndim < 2 or not array.size:
+        raise ValueError(
+            f"{name} must have shape (n, l_1, ..., l_N), at least one row and no mode "
+            f"of size 0, got shape {array.shape}."
+        )
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    return array.astype(np.float32 if single else np.float64, copy=False)
+
+
+def unfit_rows(name, blocks):
+    """A sentence on the first row with NaN or infinity, or on squares that overflow."""
+    for part, block in blocks:
+        bad = ~np.isfinite(block).reshape(len(block), -1).all(axis=1)
+        if bad.any():
+            row = part.start + int(np.argmax(bad))
+            return (
+                f"{name} contains NaN or infinity, first in row {row}. Leave such rows "
+                "out or fill the entries, e.g. by numpy.nan_to_num."
+            )
+    return (
+        f"{name} has entries whose squares overflow. Divide all rows by a number, and "
+        "lambdas by its square."
+    )
+
+
+def check_alike_rows(between, within):
+    """Reject rows of the numerator and the denominator of different shapes."""
+    if tuple(between) != tuple(within):
+        raise ValueError(
+            "between and within must have rows of one shape (l_1, ..., l_N), got "
+            f"{tuple(between)} and {tuple(within)}."
+        )
 
 
 def check_modes(X):
@@ -316,8 +365,9 @@ def check_finite(X, numbers=None, chunk=None):
             number = i if numbers is None else numbers[i]
             raise ValueError(
                 f"Input X contains {what}, first in sample {number} at entry "
-                f"{entry}{where}{_slice_of(bad)}. Remove such samples or fill the "
-                "entries, e.g. by numpy.nan_to_num or sklearn.impute."
+                f"{entry}{where}{_slice_of(bad)}. Remove such samples, or fill missing "
+                "channels by tensorcrp.signals.ChannelImputer and other entries by "
+                "numpy.nan_to_num or sklearn.impute."
             )
 
 

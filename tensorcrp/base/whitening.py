@@ -1,8 +1,7 @@
 """Features that suit distances: white within classes.
 
-In: rows ``A_i`` (n, l_1, ..., l_N) of the within-class scatter and projections (h, P).
-Out: the scatter (h, h) of their features, and a symmetric matrix (h, h) that makes
-features white within classes.
+In: the within-class scatter (h, h) of features. Out: a symmetric matrix (h, h) that
+makes features white within classes.
 
 The covariance S of the features within classes is shrunk by a half towards a multiple
 of the identity, ``(S + tr(S) / h I) / 2``: of few samples it is known badly. The
@@ -14,30 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.solver.rows import Rows
-
-
-def feature_scatter(rows: Rows, projections: Array) -> Floats:
-    """Scatter of the features of rows, in one pass over them.
-
-    Parameters
-    ----------
-    rows : Rows
-        Of the within-class scatter.
-    projections : ndarray of shape (h, P)
-        Of raw samples.
-
-    Returns
-    -------
-    ndarray of shape (h, h)
-        ``sum_i f_i f_i^T`` of features ``f_i``.
-    """
-    total = np.zeros((len(projections), len(projections)))
-    weights = projections.T.astype(rows.dtype)
-    for _, part in rows.mapped(lambda block: block.reshape(len(block), -1) @ weights):
-        features = part.astype(float, copy=False)
-        total += features.T @ features
-    return total
 
 
 def shrunk_covariance(scatter: Array, weight: float) -> Floats:

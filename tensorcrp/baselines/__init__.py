@@ -35,9 +35,13 @@ from tensorcrp.baselines.catalogue import (
     Baseline,
     rst_tables,
 )
+from tensorcrp.baselines.catch import CATCH, covariate_effect
+from tensorcrp.baselines.cp_logistic import CPLogistic
+from tensorcrp.baselines.cptda import CPTDA
 from tensorcrp.baselines.forms import Form, Ridge, Sum
 from tensorcrp.baselines.lda import MultilinearLDA, ParallelLDA, SelectiveLDA, TwoDLDA
 from tensorcrp.baselines.lpp import TensorLPP
+from tensorcrp.baselines.manpda import ManPDA
 from tensorcrp.baselines.mode_rules import (
     difference,
     fisher,
@@ -65,14 +69,18 @@ from tensorcrp.baselines.umlda import UMLDA
 # A literal list, because type checkers read it.
 __all__ = [
     "BASELINES",
+    "CATCH",
     "CMDA",
+    "CPTDA",
     "DGTDA",
     "HODA",
     "MPCA",
     "STDA",
     "UMLDA",
     "BilinearSVC",
+    "CPLogistic",
     "Form",
+    "ManPDA",
     "ModesResult",
     "MultilinearLDA",
     "ParallelLDA",
@@ -86,6 +94,7 @@ __all__ = [
     "TwoDLDA",
     "TwoDPCA",
     "alternate",
+    "covariate_effect",
     "difference",
     "eye_factors",
     "fisher",
@@ -100,6 +109,8 @@ __all__ = [
 
 _CLASSES = "class means, samples within"
 _ORTHONORMAL = "orthonormal factors"
+_WEIGHTS = {"coef_": "array h *", "intercept_": "array h"}
+_MANPDA = {"factors_": "modes h l", "objective_": "number"}
 
 # Every method, in the order of tables and figures.
 BASELINES = (
@@ -193,8 +204,38 @@ BASELINES = (
         features="up to min(l_m)",
     ),
     Baseline(
+        ManPDA,
+        PROJECTIONS | ITERATES | RIDGE | LABELLED | _MANPDA,
+        projection="tensors of CP rank one",
+        features="up to min(l_m)",
+        monotone="yes",
+    ),
+    Baseline(
+        CPTDA,
+        PROJECTIONS | ASCENT | RATIOS | HISTORIES,
+        projection="tensors of CP rank k",
+        features="up to c - 1",
+        monotone="yes",
+        known_as="CP-TDA",
+    ),
+    Baseline(
+        CATCH,
+        PROJECTIONS | RATIOS | ITERATES | LABELLED | {"support_": "array *"},
+        projection="sparse tensors",
+        features="up to c - 1",
+        monotone="yes",
+    ),
+    Baseline(
         BilinearSVC,
-        {"coef_": "array h *", "intercept_": "array h"} | ASCENT | HISTORIES,
+        _WEIGHTS | ASCENT | HISTORIES,
+        projection="tensors of CP rank k",
+        features="a classifier",
+        monotone="yes",
+        streams=False,
+    ),
+    Baseline(
+        CPLogistic,
+        _WEIGHTS | ASCENT | ITERATES | {"objective_": "number"},
         projection="tensors of CP rank k",
         features="a classifier",
         monotone="yes",

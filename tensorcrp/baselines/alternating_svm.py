@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from tensorcrp.baselines.cp_classifier import mean_differences
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.cp import cp_truncate, unit_columns, whitening
 
@@ -41,7 +42,7 @@ class SvcResult:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SvmProblem:
     """Samples and settings that the problems of all classes share."""
 
     samples: ArrayRows
@@ -68,10 +69,8 @@ class Problem:
 
     def _start(self, targets):
         """Difference of the class means, cut to rank k."""
-        counts = np.array([(targets > 0).sum(), (targets < 0).sum()])
-        weights = np.where(targets > 0, 1 / counts[0], -1 / counts[1])
-        means = self.samples.combine(weights[None]).astype(float)
-        factors = cp_truncate(means.reshape(1, *self.samples.row_shape), self.rank)
+        means = mean_differences(self.samples, targets[None])
+        factors = cp_truncate(means, self.rank)
         return [unit_columns(factor[0]) for factor in factors]
 
     def _update(self, state, mode, targets):

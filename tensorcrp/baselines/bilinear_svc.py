@@ -7,40 +7,25 @@ tensor ``W = [[U^(1), ..., U^(N)]]`` of CP rank at most k and an intercept, foun
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from math import prod
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from tensorcrp.base.estimator import check_samples, check_tensor
-from tensorcrp.base.parameters import (
-    check_choice,
-    check_common,
-    check_integer,
-    check_real,
-)
-from tensorcrp.base.state import OneState, forget, replaced_at_once
-from tensorcrp.base.threads import bounded_threads
-from tensorcrp.base.types import Array, Floats, RandomState, Rank, Shape, Stored
-from tensorcrp.base.validation import check_labels
-from tensorcrp.baselines.alternating_svm import LOSSES, Problem
+from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.types import Floats, RandomState, Rank
+from tensorcrp.baselines.alternating_svm import LOSSES, SvmProblem
+from tensorcrp.baselines.cp_classifier import CPClassifier
 from tensorcrp.baselines.tucker import documented
-from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import cp_dense, cp_from_dense, working_dtype
 from tensorcrp.solver.model import final_values
 
 INNER_TOL, INNER_ITER = 1e-6, 5000
 
 
 @documented
-class BilinearSVC(OneState, ClassifierMixin, BaseEstimator):
+class BilinearSVC(CPClassifier):
     """Linear support vector machine whose weights are a tensor of CP rank k.
 
     At order 2 the weights are ``W = U V^T`` of rank k [1]_, at order N a CP tensor, the
@@ -105,25 +90,8 @@ class BilinearSVC(OneState, ClassifierMixin, BaseEstimator):
     True
     """
 
-    coef_: Floats
-    intercept_: Floats
-    factors_: list[Floats]
     objective_: Floats
     history_: list[Floats]
-    n_iter_: int
-    classes_: Array
-    sample_shape_: Shape
-    input_shape_: Shape
-    n_features_in_: int
-    feature_names_in_: Array
-
-    if TYPE_CHECKING:  # scikit-learn's methods, which have no types
-
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-        def set_params(self, **params: Any) -> Self: ...
-        def score(
-            self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-        ) -> float: ...
 
     def __init__(
         self,
@@ -146,78 +114,20 @@ class BilinearSVC(OneState, ClassifierMixin, BaseEstimator):
 
     objective_ = property(final_values)
 
-    def fit(self, X: ArrayLike | Stored, y: ArrayLike) -> Self:
-        """Fit to samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or (n, P) with `sample_shape`
-            Never changed.
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        BilinearSVC
-            The fitted estimator. After an error or Ctrl-C it is unchanged.
-        """
-        with replaced_at_once(self) as new:
-            new._check_parameters()
-            forget(new)
-            X, y, _ = check_samples(new, X, y)
-            check_labels(y, reg_scale="absolute")
-            _check_scale(X)
-            new.classes_, codes = np.unique(y, return_inverse=True)
-            positive = [1] if len(new.classes_) == 2 else range(len(new.classes_))
-            targets = [np.where(codes == each, 1.0, -1.0) for each in positive]
-            with bounded_threads(8 * X.size):
-                problem = new._problem(X)
-                new._take([problem.solve(each) for each in targets])
-        return self
-
-    def decision_function(self, X: ArrayLike | Stored) -> Floats:
-        """Signed scores of samples: ``<X, W> + b``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
-            Samples of the shape seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,) for two classes, (n, c) for more
-            Of two classes the second is meant by positive scores.
-        """
-        X = check_tensor(self, X, lazy=False)
-        dtype = working_dtype(X)
-        flat = X.reshape(len(X), -1).astype(dtype, copy=False)
-        weights = self.coef_.reshape(len(self.coef_), -1).astype(dtype, copy=False)
-        scores = flat @ weights.T + self.intercept_.astype(dtype, copy=False)
-        return scores[:, 0] if len(self.coef_) == 1 else scores
-
-    def predict(self, X: ArrayLike | Stored) -> Array:
-        """Classes of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
-            Samples of the shape seen in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The class with the largest score, per sample.
-        """
-        scores = self.decision_function(X)
-        best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best.astype(int)]
+    def _solve(self, X, codes):
+        problem = self._problem(X)
+        results = [problem.solve(targets) for targets in self._targets(codes)]
+        factors = zip(*(each.factors for each in results), strict=True)
+        intercept = np.array([each.intercept for each in results])
+        self._take([np.stack(each) for each in factors], intercept)
+        self.history_ = [each.history for each in results]
+        self.n_iter_ = max(each.n_iter for each in results)
+        unfinished = sum(not each.converged for each in results)
+        words = f"{unfinished} of {len(results)} classes"
+        self._warn_if_unfinished(words if unfinished else "")
 
     def _problem(self, X):
         """The shared part of the problems of all classes."""
-        shape = X.shape[1:]
-        full = self.rank == "full" or self.rank >= prod(shape) // max(shape)
-        X = X.reshape(len(X), -1) if full else X
-        rows = X.astype(working_dtype(X), copy=False)
         rng = check_random_state(self.random_state)
         solver = LinearSVC(
             C=self.C,
@@ -227,56 +137,9 @@ class BilinearSVC(OneState, ClassifierMixin, BaseEstimator):
             max_iter=INNER_ITER,
             random_state=rng.randint(2**31 - 1) if self.loss == "hinge" else 0,
         )
-        rank = 1 if full else self.rank
-        return Problem(ArrayRows.of(rows), rank, solver, self.max_iter, self.tol)
-
-    def _take(self, results):
-        factors = [
-            np.stack(each) for each in zip(*(r.factors for r in results), strict=True)
-        ]
-        if len(factors) < len(self.sample_shape_):  # vectors stand for tensors
-            factors = cp_from_dense(factors[0].reshape(-1, *self.sample_shape_))
-        self.factors_, self.coef_ = factors, cp_dense(factors)
-        self.intercept_ = np.array([r.intercept for r in results])
-        self.history_ = [r.history for r in results]
-        self.n_iter_ = max(r.n_iter for r in results)
-        unfinished = sum(not r.converged for r in results)
-        if unfinished and self.tol > 0:
-            warnings.warn(
-                f"{unfinished} of {len(results)} classes still gained more than "
-                f"tol={self.tol} in sweep max_iter={self.max_iter}; the classifier is "
-                "usable. Raise max_iter or tol, or set tol=0 for a fixed number of "
-                "sweeps.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
+        return SvmProblem(*self._arranged(X), solver, self.max_iter, self.tol)
 
     def _check_parameters(self):
-        check_common(self)
-        check_integer("rank", self.rank, also=("full",))
-        check_real("C", self.C)
-        if self.C == 0:
-            raise ValueError(
-                "C must be larger than 0, got 0: the loss would not count."
-            )
+        super()._check_parameters()
         check_choice("loss", self.loss, tuple(LOSSES))
         check_random_state(self.random_state)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
-
-
-def _check_scale(X):
-    """Reject entries whose fourth powers overflow: LIBLINEAR would not return."""
-    largest = max(abs(float(X.max())), abs(float(X.min())))
-    if not largest <= 1e75:
-        raise ValueError(
-            f"X has entries of {largest:.1e}, beyond the range of the SVM's solver. "
-            "Divide X by a number of that size."
-        )

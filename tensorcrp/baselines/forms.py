@@ -73,9 +73,8 @@ class Form:
         ndarray of shape (l_m, l_m)
             Symmetric positive semi-definite, in float64.
         """
-        cores = (project(block, factors, skip=mode) for block in self.blocks())
-        unfolded = (unfold(core, mode) for core in cores)
-        return sum(matrix @ matrix.T for matrix in unfolded)
+        matrices = [None if U is None else U.T for U in factors]
+        return ArrayRows.of(self.rows).mode_scatter(mode, matrices)
 
     def blocks(self) -> Iterator[Array]:
         """The rows, a few at a time.
@@ -187,11 +186,6 @@ def mode_scatters(top, bottom, mode, factors):
     """``B, W`` of one mode; W is None if there is no denominator."""
     B = top.scatter(mode, factors)
     return B, None if bottom is None else bottom.scatter(mode, factors)
-
-
-def unfold(tensors, mode):
-    """Unfoldings of all tensors (n, l_1, ..., l_N) side by side: (l_m, n P / l_m)."""
-    return np.moveaxis(tensors, mode + 1, 0).reshape(tensors.shape[mode + 1], -1)
 
 
 def project(tensors, factors, skip=None):

@@ -19,6 +19,7 @@ from scipy.linalg import cholesky
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 
+from tensorcrp.base.constant import sample_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.parameters import check_choice, check_common, check_integer
 from tensorcrp.base.state import forget, replaced_at_once
@@ -156,14 +157,15 @@ class TensorLPP(TuckerTransformer):
             sizes = new._core_sizes(y)
             with bounded_threads(8 * X.size):
                 new._solve(X, new._graph(X, y), sizes)
+            warn_if_constant(new, sample_probes(X))
         return self
 
     def _solve(self, X, graph, sizes):
         degrees = np.zeros(len(X))
         for members, weights in graph:
             degrees[members] = weights.sum(axis=1)
-        mean = np.tensordot(degrees / degrees.sum(), X.astype(float, copy=False), 1)
-        forms = Form(laplacian_rows(X, graph)), Form(degree_rows(X, degrees, mean))
+        rows, mean = degree_rows(X, degrees)
+        forms = Form(laplacian_rows(X, graph)), Form(rows)
         for rows in (form.rows for form in forms):
             with np.errstate(over="ignore"):
                 check_range(np.abs(rows).max(), np.vdot(rows, rows))
@@ -244,9 +246,14 @@ def laplacian_rows(X, graph):
     return rows
 
 
-def degree_rows(X, degrees, mean):
-    """Samples minus their mean, times the root of their degrees."""
-    rows = np.empty(X.shape, float)
-    np.subtract(X, mean, out=rows)
+def degree_rows(X, degrees):
+    """Samples minus their mean, times the root of their degrees; and the mean.
+
+    By the deviations from the first sample: entries that never vary are exactly zero.
+    """
+    rows, first = np.empty(X.shape, float), X[0].astype(float)
+    np.subtract(X, first, out=rows)
+    mean = np.tensordot(degrees / degrees.sum(), rows, 1)
+    rows -= mean
     rows *= np.sqrt(degrees).reshape(-1, *[1] * (X.ndim - 1))
-    return rows
+    return rows, first + mean

@@ -21,6 +21,8 @@ from tensorcrp.base.types import Array
 from tensorcrp.solver.cp import sign_of_largest, unit_columns
 from tensorcrp.solver.linalg import EPS
 
+NULL = 1e-10  # share of the largest eigenvalue below which nothing varies
+
 
 def leading(B: Array, W: Array | None, size: int, now: Array | None = None) -> Array:
     """Eigenvectors of B of the largest eigenvalues: most scatter.
@@ -81,18 +83,19 @@ def fisher(reg: float) -> Callable[..., Array]:
 def smallest(reg):
     """Smallest ``u^T B u / u^T W u``: eigenvectors of ``W^{-1} B``, of norm one.
 
-    Slices in which nothing varies, as the border of silhouettes, have no ratio; beside
-    the ridge theirs would be the smallest. They get no weight.
+    Directions in which nothing varies, as the border of silhouettes or the difference
+    of two equal frames, have no ratio; beside the ridge theirs would be the smallest.
+    They come last, after all others.
     """
 
     def rule(B, W, size, now=None):
-        some = np.flatnonzero(np.diagonal(W) > 0)
-        if len(some) < size:  # nothing better
-            some = np.arange(len(W))
-        B, W, whole = B[np.ix_(some, some)], W[np.ix_(some, some)], np.zeros(W.shape)
-        whole[np.ix_(some, range(len(some)))] = eigh(B, ridged(W, B, reg))[1]
-        vectors = whole[:, : len(some)][:, ::-1]
-        return unit_columns(_last_columns(vectors, size))
+        values, vectors = eigh(W)
+        some = values > NULL * values[-1]
+        basis, nothing = vectors[:, some], vectors[:, ~some]
+        B, W = (basis.T @ each @ basis for each in (B, W))
+        best = basis @ eigh(B, ridged(W, B, reg))[1] if some.any() else basis
+        ordered = np.hstack([best, nothing[:, ::-1]])
+        return unit_columns(_last_columns(ordered[:, ::-1], size))
 
     return rule
 

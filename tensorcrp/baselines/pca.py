@@ -182,6 +182,7 @@ class TwoDPCA(_Unlabelled):
     """
 
     mean_: Floats
+    _keeps_a_mode = True
 
     def __init__(
         self,

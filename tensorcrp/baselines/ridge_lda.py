@@ -139,7 +139,7 @@ class RidgeLDA(VectorTransformer):
     def _solve_scatter(self, scatter):
         flat = scatter.reshape((prod(scatter.shape),))
         lam = flat.ridge(self.reg, self.reg_scale)
-        h = self._n_components(scatter.classes)
+        h = count_directions(self, scatter.classes)
         with bounded_threads(flat.root.nbytes):
             W, objective = self._directions(flat, lam, h)
         W *= np.sqrt(scatter.counts.sum())
@@ -151,23 +151,14 @@ class RidgeLDA(VectorTransformer):
 
     def _directions(self, flat, lam, h):
         """Directions (h, P) and their ratios from statistics of vectors."""
-        return ridge_discriminants(flat.between(self.between), flat.root, lam, h)
-
-    def _n_components(self, classes):
-        most = min(len(classes) - 1, prod(self.sample_shape_))
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {most} directions "
-                f"that {len(classes)} classes and {prod(self.sample_shape_)} entries "
-                f"of a sample allow; ask for at most {most}."
-            )
-        return most if self.n_components is None else self.n_components
+        within = np.asarray(flat.root)  # rows on a device come to the host
+        return ridge_discriminants(flat.between(self.between), within, lam, h)
 
     def _check_labels(self, y, weight):
         check_labels(y, weight, self.reg_scale)
 
     def _check_sizes(self, labels):
-        self._n_components(np.unique(labels))
+        count_directions(self, np.unique(labels))
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -175,6 +166,19 @@ class RidgeLDA(VectorTransformer):
             check_integer("n_components", self.n_components)
         check_choice("reg_scale", self.reg_scale, ("relative", "absolute"))
         check_choice("between", self.between, ("samples", "classes"))
+
+
+def count_directions(estimator, classes):
+    """The number of directions that `n_components` means, at most ``min(c - 1, P)``."""
+    given, n_features = estimator.n_components, prod(estimator.sample_shape_)
+    most = min(len(classes) - 1, n_features)
+    if given is not None and given > most:
+        raise ValueError(
+            f"n_components={given} is more than the {most} directions that "
+            f"{len(classes)} classes and {n_features} entries of a sample allow; ask "
+            f"for at most {most}."
+        )
+    return most if given is None else given
 
 
 def ridge_discriminants(between, within, lam, n_components):

@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike
 
 from tensorcrp.base.estimator import TensorTransformer, check_features
 from tensorcrp.base.fitting import ScatterFit, check_within, warn_if_unfinished
+from tensorcrp.base.namespace import as_type, is_foreign, namespace_of, put
+from tensorcrp.base.one_by_one import cores_of_each
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Stored
 from tensorcrp.baselines.forms import Form, FormLike, project
@@ -62,6 +64,10 @@ class TuckerTransformer(TensorTransformer):
         mean = self.mean_ if self._centres else None
         return partial(core_features, self.factors_, mean)
 
+    def _linear_features(self, tensors, magnitudes=False):
+        factors = [np.abs(U) if magnitudes else U for U in self.factors_]
+        return core_features(factors, None, tensors)
+
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Tensors of least norm that have the features.
 
@@ -79,11 +85,12 @@ class TuckerTransformer(TensorTransformer):
             One tensor per row of features.
         """
         features = check_features(self, X)
-        core = features.reshape(-1, *self._sizes)
+        xp = namespace_of(features)
+        core = xp.reshape(features, (-1, *self._sizes))
         tensors = project(core, [np.linalg.pinv(U) for U in self.factors_])
         if self._centres:
-            tensors = tensors + self.mean_.astype(features.dtype)
-        return tensors.reshape(-1, *self.input_shape_)
+            tensors = tensors + put(self.mean_.astype(working_dtype(core)), core)
+        return xp.reshape(tensors, (-1, *self.input_shape_))
 
     @property
     def _centres(self):
@@ -104,11 +111,14 @@ class TuckerTransformer(TensorTransformer):
 def core_features(factors, mean, X):
     """Cores of samples of any layout, less `mean` if there is one: (b, r_1 ... r_N)."""
     dtype, shape = working_dtype(X), [len(factor) for factor in factors]
-    X = X.reshape(len(X), *shape).astype(dtype, copy=False)
-    with bounded_threads(X.nbytes):
+    n, xp = X.shape[0], namespace_of(X)
+    X = as_type(xp.reshape(X, (n, *shape)), dtype)
+    with bounded_threads(n * prod(shape) * np.dtype(dtype).itemsize):
         if mean is not None:  # before the product: a large mean would hide the rest
-            X = X - mean.astype(dtype)
-        return project(X, factors).reshape(len(X), -1)
+            X = X - put(mean.astype(dtype), X)
+        if is_foreign(X):
+            return xp.reshape(project(X, factors), (n, -1))
+        return cores_of_each(X, [U.T for U in factors]).reshape(n, -1)
 
 
 class TuckerDiscriminant(ScatterFit, TuckerTransformer):

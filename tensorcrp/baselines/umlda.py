@@ -25,7 +25,7 @@ from tensorcrp.baselines.mode_rules import fisher
 from tensorcrp.baselines.modes import ratio
 from tensorcrp.baselines.ridge_lda import VectorTransformer
 from tensorcrp.baselines.tucker import documented
-from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.array_rows import at_hand
 from tensorcrp.solver.cp import sign_of_largest
 from tensorcrp.solver.linalg import EPS
 
@@ -106,7 +106,7 @@ class UMLDA(VectorTransformer):
 
     def _solve_scatter(self, scatter):
         check_within(scatter)
-        h = self._n_components(scatter.classes)
+        h = count_vectors(self, scatter.classes)
         with bounded_threads(0):  # products are small, however large the data are
             found = _Uncorrelated(scatter.between("samples"), scatter.within, self.reg)
             for _ in range(h):
@@ -121,21 +121,8 @@ class UMLDA(VectorTransformer):
         self.classes_ = scatter.classes
         return self
 
-    def _n_components(self, classes):
-        shape = self.sample_shape_
-        most = min(shape)
-        if self.n_components is None:
-            return min(most, len(classes) - 1) if len(shape) == 1 else most
-        if self.n_components > most:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {most} "
-                f"uncorrelated features of a sample of shape {shape}, whose shortest "
-                f"mode sets the limit; ask for at most {most}."
-            )
-        return self.n_components
-
     def _check_sizes(self, labels):
-        self._n_components(np.unique(labels))
+        count_vectors(self, np.unique(labels))
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -143,11 +130,31 @@ class UMLDA(VectorTransformer):
             check_integer("n_components", self.n_components)
 
 
+def count_vectors(estimator, classes):
+    """The number of features that `n_components` means: one vector of each mode each.
+
+    As many as there are entries in the shortest mode, or fewer; at order 1 by default
+    the c - 1 discriminants.
+    """
+    given, shape = estimator.n_components, estimator.sample_shape_
+    most = min(shape)
+    if given is None:
+        return min(most, len(classes) - 1) if len(shape) == 1 else most
+    if given > most:
+        raise ValueError(
+            f"n_components={given} is more than the {most} features of rank one of a "
+            f"sample of shape {shape}, whose shortest mode sets the limit; ask for at "
+            f"most {most}."
+        )
+    return given
+
+
 class _Uncorrelated:
     """Rank-one projections found so far, and the features they give."""
 
     def __init__(self, between, within, reg):
-        self.rows = [ArrayRows.of(rows) for rows in (between, within)]
+        # A step asks for features of all rows: those on a device are copied once.
+        self.rows = [at_hand(rows) for rows in (between, within)]
         self.vectors, self.history = [], []
         self.scores = [np.empty((0, len(rows))) for rows in self.rows]
         nothing = [None] * len(within.row_shape)
@@ -177,7 +184,8 @@ class _Uncorrelated:
         """Rows contracted with all vectors but one: (n, l_m)."""
         factors = [vector[:, None] for vector in vectors]
         product = rows.side_product(factors, rows.is_left(mode))
-        return rows.finish(product, factors, mode)[0].T.astype(float, copy=False)
+        Z = rows.finish(product, factors, mode)
+        return Z[0].T.astype(float, copy=False)
 
     def _step(self, Z, mode):
         """The best unit vector of one mode that keeps the features uncorrelated."""

@@ -1,16 +1,19 @@
 """``tensorcrp fit DATA -o MODEL``: labelled files in, one model file out."""
 
-import sys
+import os
 from time import perf_counter
 
 from tensorcrp.commands.reading_options import (
+    STDOUT,
     add_reading,
     as_request,
     check_output_file,
+    check_output_folder,
     list_skipped,
     nothing_kept,
     settings,
 )
+from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import whole_number
 
 
@@ -37,7 +40,8 @@ def add_command(commands):
         "--classifier",
         choices=("lda", "logistic", "nearest-mean", "1-nn", "linear-svm", "rbf-svm"),
         default="lda",
-        help="of the features (default: lda)",
+        metavar="NAME",  # the choices would make the usage wider than 80 columns
+        help="of the features: %(choices)s (default: lda)",
     )
     parser.add_argument(
         "--folds", type=whole_number(2), default=5, metavar="N", help="(default: 5)"
@@ -46,7 +50,7 @@ def add_command(commands):
         "--seed", type=whole_number(0), default=0, metavar="N", help="of the folds"
     )
     add_reading(parser, fitting=True)
-    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+    parser.set_defaults(run=run, kept=nothing_kept)
 
 
 def run(args):
@@ -56,12 +60,10 @@ def run(args):
     from tensorcrp.persistence import save
 
     start = perf_counter()
+    if args.output in STDOUT:
+        raise BadRequest(f"-o {args.output}: words are printed there; name a file.")
     check_output_file(args.output, "-o")
-    if args.report is not None:
-        from tensorcrp.report import check_report
-
-        with as_request():
-            check_report(args.report)
+    _check_report(args)
     model = FileClassifier(
         args.classifier, cv=args.folds, random_state=args.seed, **settings(args)
     )
@@ -77,12 +79,24 @@ def run(args):
     return 0
 
 
+def _check_report(args):
+    """Find out now whether the report can be written later."""
+    if args.report is None:
+        return
+    from tensorcrp.report import check_report
+
+    check_output_folder(args.report, "--report")
+    if os.path.abspath(args.report) == os.path.abspath(args.output):
+        raise BadRequest(
+            f"-o {args.output} is the model file, and --report {args.report} a folder: "
+            "give two paths."
+        )
+    with as_request():
+        check_report(args.report)
+
+
 def _report(model, args):
     from tensorcrp.report import write_fit_report
 
-    path = write_fit_report(model, args.report, command=_command())
+    path = write_fit_report(model, args.report, command=args.command_line)
     print(f"\nreport: {path}")
-
-
-def _command():
-    return " ".join(["tensorcrp", *sys.argv[1:]])

@@ -12,7 +12,7 @@ def add_command(commands):
         "tensorcrp.persistence.save will do.",
     )
     parser.add_argument("model", metavar="MODEL")
-    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+    parser.set_defaults(run=run, kept=nothing_kept)
 
 
 def run(args):
@@ -42,6 +42,7 @@ def run(args):
 
 def _print_files(model):
     from tensorcrp.commands.printed import accuracy_lines, settings_lines, wrapped
+    from tensorcrp.files.samples import NOUNS
 
     print(wrapped(f"classes: {', '.join(map(str, model.classes_))}"))
     for line in reader_lines(model.reader_):
@@ -49,7 +50,7 @@ def _print_files(model):
     for line in settings_lines(model):
         print(line)
     print(f"classifier: {model.model_[-1].estimator_}")
-    for line in accuracy_lines(model.scores_):
+    for line in accuracy_lines(model.scores_, NOUNS[model.reader_["kind"]]):
         print(line)
 
 

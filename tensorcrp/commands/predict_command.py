@@ -4,19 +4,23 @@ import csv
 import io
 
 from tensorcrp.commands.reading_options import (
+    STDOUT,
     add_model,
     add_reading,
     as_request,
     check_output_file,
+    counted,
     given_data,
     list_skipped,
     load_model,
     nothing_kept,
     with_options,
+    write_output,
 )
 from tensorcrp.experiments.options import say
 
 COLUMNS = ("file", "label", "probability", "second")
+CSV = "write the rows to a CSV file, or to standard output by -"
 
 
 def add_command(commands):
@@ -29,9 +33,9 @@ def add_command(commands):
         "printed.",
     )
     add_model(parser)
-    parser.add_argument("--csv", metavar="FILE", help="write the rows to a CSV file")
+    parser.add_argument("--csv", metavar="FILE", help=CSV)
     add_reading(parser, fitting=False)
-    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+    parser.set_defaults(run=run, kept=nothing_kept)
 
 
 def run(args):
@@ -39,46 +43,49 @@ def run(args):
     from tensorcrp.commands.printed import print_predictions
 
     if args.csv is not None:
-        check_output_file(args.csv, "--csv")
+        check_output_file(args.csv, "--csv", streams=True)
     model = with_options(load_model(args.model), args)
-    with as_request():
+    with as_request(fitted=True):
         predictions = model.predict_files(given_data(args.data))
-        list_skipped(predictions.skipped)
+        list_skipped(predictions.skipped, fitted=True)
         if args.csv is not None:
             _write_csv(args.csv, predictions)
     if args.csv is None:
         print_predictions(predictions)
-    else:
-        print(f"{len(predictions.files)} rows are in {args.csv}")
-    _say_accuracy(predictions)
+    elif args.csv not in STDOUT:  # which then has the rows and nothing else
+        n = len(predictions.files)
+        print(f"{counted(n, 'row')} {'is' if n == 1 else 'are'} in {args.csv}")
+    _say_accuracy(predictions, model.reader_["kind"])
     return 0
 
 
 def _write_csv(path, predictions):
-    from tensorcrp.base.files import replacing
-
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(predictions.rows())
-    with replacing(path) as file:
-        file.write(text.getvalue().encode("utf-8", "surrogateescape"))
+    write_output(path, text.getvalue().encode("utf-8", "surrogateescape"))
 
 
-def _say_accuracy(predictions):
+def _say_accuracy(predictions, kind):
     """Accuracy on stderr, where folders are classes of the model."""
+    from tensorcrp.files.samples import NOUNS
+
+    noun = NOUNS[kind]
     known = [each for each in predictions.truth if each is not None]
     if not known:
         return
-    say(f"accuracy: {100 * predictions.accuracy:.1f} % of {len(known)} labelled files")
+    files = counted(len(known), f"labelled {noun}")
+    say(f"accuracy: {100 * predictions.accuracy:.1f} % of {files}")
     if len(known) < len(predictions.files):
         others = [
             file
             for file, label in zip(predictions.files, predictions.truth, strict=True)
             if label is None
         ]
+        place = "not in a folder" if noun == "file" else "not"
         classes = ", ".join(map(str, predictions.classes))
         say(
-            f"{len(others)} files are not in a folder of a known class, e.g. "
-            f"{others[0]}; the model knows {classes}"
+            f"{counted(len(others), noun)} {place} of a known class, e.g. "
+            f"{others[0]};\nthe model knows {classes}"
         )

@@ -5,31 +5,44 @@ In: a fitted `FileClassifier` or `Predictions`. Out: lines on stdout.
 
 import os
 
+import numpy as np
+
 from tensorcrp.experiments.tables import printable
+from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 
 WIDTH = 80
-ADVICE = (
-    "This is near chance: guessing the most frequent class could do as well. Try more "
-    "files, --frames 32, --size 64 64, --color rgb, --sampling windows, or another "
-    "--motion; and check that the files of each class do differ."
-)
+# What may help where nothing is learnt.
+_WAYS_OUT = {
+    "clips": "more files, --frames 32, --size 64 64, --color rgb, --sampling windows, "
+    "or another --motion",
+    "images": "more files, --size 64 64 or --color rgb",
+    "arrays": "more samples, or --motion difference if the first mode is time",
+    "epochs": "more epochs, --motion difference, or another band or time of the epochs",
+}
 
 
 def print_fit(model):
     """Accuracy to expect, confusion matrix, and surprising files."""
     scores, classes = model.scores_, model.classes_
+    noun = NOUNS[model.reader_["kind"]]
     shape = " x ".join(map(str, model.reader_["shape"]))
-    print(f"{scores['files']} files of {len(classes)} classes, samples of {shape}")
-    for line in settings_lines(model):
-        print(line)
-    for line in accuracy_lines(scores):
+    print(f"{scores['files']} {noun}s of {len(classes)} classes, samples of {shape}")
+    for line in (*settings_lines(model), *accuracy_lines(scores, noun)):
         print(line)
     if is_near_chance(scores):
-        print(wrapped(ADVICE))
-    print("\nHeld-out files, true class by predicted class:\n")
+        print(wrapped(advice(model.reader_["kind"])))
+    print(f"\nHeld-out {noun}s, true class by predicted class:\n")
     print(confusion_text(classes, scores["confusion"]))
-    _print_surprises(model.held_out_)
+    print_surprises(model.held_out_, noun)
+
+
+def advice(kind):
+    """What to try if the accuracy is near chance."""
+    return (
+        "This is near chance: guessing the most frequent class could do as well. Try "
+        f"{_WAYS_OUT[kind]}; and check that the {NOUNS[kind]}s of each class do differ."
+    )
 
 
 def settings_lines(model):
@@ -42,7 +55,7 @@ def settings_lines(model):
     yield f"projections: {chosen}"
 
 
-def accuracy_lines(scores):
+def accuracy_lines(scores, noun="file"):
     """Accuracy with its interval, and what guessing gives."""
     low, high = interval(scores["accuracy"], scores["files"])
     kept = scores["groups"]
@@ -51,7 +64,7 @@ def accuracy_lines(scores):
     )
     yield f"expected accuracy: {100 * scores['accuracy']:.1f} %"
     span = f"95 % interval {100 * low:.0f} to {100 * high:.0f} %"
-    yield f"  {span}; held-out files, {how}"
+    yield f"  {span}; held-out {noun}s, {how}"
     yield (
         f"  chance {100 * scores['chance']:.1f} %, always the most frequent class "
         f"{100 * scores['majority']:.1f} %"
@@ -59,8 +72,10 @@ def accuracy_lines(scores):
     if scores["test_accuracy"] is not None:
         yield (
             f"test/ folder: {100 * scores['test_accuracy']:.1f} % of "
-            f"{scores['test_files']} files"
+            f"{scores['test_files']} {noun}s"
         )
+        for name in scores.get("left_out", ()):  # absent from older model files
+            yield f"{name}/ folder: left out; score it by tensorcrp predict"
 
 
 def confusion_text(classes, confusion):
@@ -80,17 +95,29 @@ def confusion_text(classes, confusion):
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _print_surprises(held_out):
+def print_surprises(held_out, noun):
+    """The five that fit their own class least, and what the others make of them."""
     found = surprising(held_out)
-    if not found:
-        print("\nNo held-out file was labelled wrongly.")
-        return
-    print("\nMost surprising files (label of the folder, label by the other files):\n")
-    for i in found:
-        share = held_out.probability[i]
-        sure = "" if share is None else f" ({100 * share:.0f} %)"
-        name = shortened(printable(held_out.files[i]), 44)
-        print(f"  {name}  {held_out.truth[i]} -> {held_out.labels[i]}{sure}")
+    wrong = sum(held_out.labels != np.array(held_out.truth))
+    print(f"\n{wrong} of {len(held_out.files)} held-out {noun}s were labelled wrongly.")
+    shares = held_out.are_probabilities
+    what = "probability of the own class, class" if shares else "class"
+    print(f"Most surprising {noun}s: {what} (-> wrong label)\n")
+    rows = [_surprise(held_out, i) for i in found]
+    side = max(len(words) for words, _ in rows)
+    for words, file in rows:
+        name = shortened(printable(file), max(WIDTH - side - 4, 20))
+        print(f"  {words:<{side}}  {name}")
+
+
+def _surprise(held_out, i):
+    """How likely the own class is, the class, the label if it is wrong; the file."""
+    names = dict.fromkeys((str(held_out.truth[i]), str(held_out.labels[i])))
+    words = " -> ".join(shortened(printable(each), 18) for each in names)
+    if held_out.are_probabilities:
+        own = np.searchsorted(held_out.classes, held_out.truth[i])
+        words = f"{100 * held_out.scores[i, own]:5.1f} %  {words}"
+    return words, held_out.files[i]
 
 
 def print_predictions(predictions):

@@ -4,18 +4,21 @@ In: an argparse parser, or parsed arguments. Out: options, parameters of a
 `FileClassifier`, or a `BadRequest` that names an option and not a Python argument.
 """
 
+import os
 import re
 import sys
 from contextlib import contextmanager
 
-from tensorcrp.base.files import check_replaceable
+from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import (
     MOTIONS,
     add_on_error,
     add_settings,
+    add_variables,
     cores,
     given_settings,
+    given_variables,
     say,
     whole_number,
 )
@@ -31,12 +34,21 @@ WORDS = (
     (r'read_tensors\(path, data="(\w+)", target="(\w+)"\)', r"--data \1 --target \2"),
     (r"\bdata=(?=[ .;,]|$)", "--data"),
     (r"\btarget=(?=[ .;,]|$)", "--target"),
+    (r"^size=\((\d+), (\d+)\) is for", r"--size \1 \2 is for"),
+    (r"^(\w+)='?([^']+?)'? is for", r"--\1 \2 is for"),
     (r"^groups '", "--groups '"),
     (r"^motion must", "--motion must"),
     (r"^classifier must", "--classifier must"),
 )
 
 
+# What only tensorcrp fit offers -> what the user of a model can do.
+OF_A_MODEL = (
+    (
+        r"fewer than --frames (\d+): pass --frames \d+ or less",
+        r"fewer than the \1 of the model: leave it out",
+    ),
+)
 _SKIP = re.compile(r",? or --on-error skip( to leave it out)?")
 
 
@@ -48,6 +60,7 @@ def add_reading(parser, fitting):
         group.add_argument("--groups", metavar="RULE", help=GROUPS)
     else:
         add_on_error(group)
+        add_variables(group)
     group.add_argument(
         "--jobs",
         type=whole_number(1),
@@ -68,19 +81,23 @@ GROUPS = (
 
 def settings(args):
     """Parameters of a FileClassifier from parsed arguments."""
+    check_output_folder(args.cache, "--cache")
     how = {"n_jobs": args.jobs, "cache": args.cache, "verbose": 1}
     return given_settings(args) | how
 
 
-def in_options(text):
-    """A message of the readers with options in place of Python's arguments."""
-    for pattern, words in WORDS:
+def in_options(text, fitted=False):
+    """A message of the readers with options in place of Python's arguments.
+
+    `fitted`: a model says how files are read, so that no option can change it.
+    """
+    for pattern, words in WORDS + (OF_A_MODEL if fitted else ()):
         text = re.sub(pattern, words, text)
     return text
 
 
 @contextmanager
-def as_request():
+def as_request(fitted=False):
     """Turn errors that the user can correct into one sentence and exit code 2."""
     try:
         yield
@@ -91,7 +108,7 @@ def as_request():
             raise
         raise BadRequest(_path_words(error)) from error
     except (ValueError, TypeError, ImportError) as error:
-        raise BadRequest(in_options(str(error))) from error
+        raise BadRequest(in_options(str(error), fitted)) from error
 
 
 def _path_words(error):
@@ -100,13 +117,36 @@ def _path_words(error):
     return f"{error.strerror}: {error.filename}"
 
 
-def check_output_file(path, option):
-    """Find out now whether a file can be written later."""
+# Names of standard output. A second handle on it would have a place of its own in the
+# file that a shell redirects it to, so that rows and words overwrite each other.
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def check_output_file(path, option, streams=False):
+    """Find out now whether a file, or a stream if it may be one, can be written."""
+    if path in STDOUT and streams:
+        return
     try:
-        check_replaceable(path)
+        check_replaceable(path, streams=streams)
     except (OSError, ValueError) as error:
         reason = _path_words(error) if isinstance(error, OSError) else error
         raise BadRequest(f"{option} {path} cannot be written: {reason}") from error
+
+
+def check_output_folder(path, option):
+    """Find out now whether files can be written to a folder later, if one is given."""
+    if path is not None and os.path.exists(path) and not os.path.isdir(path):
+        raise BadRequest(f"{option} {path} is a file; give the path of a folder.")
+
+
+def write_output(path, data):
+    """Write bytes to a file, to standard output if it is ``-``, or to a device."""
+    if path not in STDOUT:
+        with replacing(path, streams=True) as file:
+            file.write(data)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
 
 
 def given_data(paths):
@@ -121,13 +161,17 @@ def given_data(paths):
     return paths[0] if len(paths) == 1 else paths
 
 
-def list_skipped(skipped):
+def counted(n, noun):
+    """A number and its noun: 1 file, 2 files."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def list_skipped(skipped, fitted=False):
     """All files that could not be read, at once, on stderr."""
     if skipped:
-        files = "1 file" if len(skipped) == 1 else f"{len(skipped)} files"
-        say(f"{files} could not be read:")
+        say(f"{counted(len(skipped), 'file')} could not be read:")
         for path, reason in skipped:
-            reason = _SKIP.sub("", in_options(reason))
+            reason = _SKIP.sub("", in_options(reason, fitted))
             say(f"  {reason if path in reason else f'{path}: {reason}'}")
 
 
@@ -166,9 +210,9 @@ def add_model(parser):
 
 def with_options(model, args):
     """The model, reading as the options of this command say."""
-    return model.set_params(
-        on_error=args.on_error, n_jobs=args.jobs, cache=args.cache, verbose=1
-    )
+    check_output_folder(args.cache, "--cache")
+    how = {"on_error": args.on_error, "n_jobs": args.jobs, "cache": args.cache}
+    return model.set_params(**how, **given_variables(args), verbose=1)
 
 
 def nothing_kept(args):

@@ -14,6 +14,7 @@ from tensorcrp.commands.reading_options import (
     load_model,
     nothing_kept,
     with_options,
+    write_output,
 )
 from tensorcrp.experiments.errors import BadRequest
 
@@ -34,7 +35,7 @@ def add_command(commands):
         help="ends in .npz, .csv or .parquet",
     )
     add_reading(parser, fitting=False)
-    parser.set_defaults(run=run, error=parser.error, kept=nothing_kept)
+    parser.set_defaults(run=run, kept=nothing_kept)
 
 
 def run(args):
@@ -42,13 +43,13 @@ def run(args):
     suffix = Path(args.output).suffix.lower()
     if suffix not in WRITERS:
         raise BadRequest(f"-o {args.output} must end in {', '.join(WRITERS)}.")
-    check_output_file(args.output, "-o")
+    check_output_file(args.output, "-o", streams=True)
     if suffix == ".parquet":
         _check_pandas()
     model = with_options(load_model(args.model), args)
-    with as_request():
+    with as_request(fitted=True):
         features = model.features(given_data(args.data))
-        list_skipped(features.skipped)
+        list_skipped(features.skipped, fitted=True)
         WRITERS[suffix](args.output, features)
     n, h = features.data.shape
     print(f"{n} rows of {h} features are in {args.output}")
@@ -60,8 +61,9 @@ def _write_npz(path, features):
 
     names = np.array(features.feature_names)
     arrays = {"X": features.data, "files": np.array(features.files)}
-    with _replacing(path) as file:
-        np.savez(file, **arrays, feature_names=names)
+    out = io.BytesIO()
+    np.savez(out, **arrays, feature_names=names)
+    write_output(path, out.getvalue())
 
 
 def _write_csv(path, features):
@@ -70,8 +72,7 @@ def _write_csv(path, features):
     writer.writerow(["file", *features.feature_names])
     for name, row in zip(features.files, features.data.tolist(), strict=True):
         writer.writerow([name, *row])
-    with _replacing(path) as file:
-        file.write(text.getvalue().encode("utf-8", "surrogateescape"))
+    write_output(path, text.getvalue().encode("utf-8", "surrogateescape"))
 
 
 def _write_parquet(path, features):
@@ -81,14 +82,7 @@ def _write_parquet(path, features):
     frame.insert(0, "file", features.files)
     out = io.BytesIO()
     frame.to_parquet(out, index=False)
-    with _replacing(path) as file:
-        file.write(out.getvalue())
-
-
-def _replacing(path):
-    from tensorcrp.base.files import replacing
-
-    return replacing(path)
+    write_output(path, out.getvalue())
 
 
 def _check_pandas():
@@ -97,8 +91,8 @@ def _check_pandas():
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise BadRequest(
-            ".parquet files need pandas and pyarrow: pip install pandas pyarrow; or "
-            "write .npz or .csv."
+            '.parquet files need pandas and pyarrow: pip install "tensorcrp[parquet]"; '
+            "or write .npz or .csv."
         ) from error
     return pd
 

@@ -1,28 +1,21 @@
-"""Data sets by name: from a folder of the user, from the cache, from the source.
+"""Data sets by name, as scikit-learn's fetchers give them.
 
-In: a name. Out: a Bunch or ``(X, y)``. What comes from the cache or the network has to
-have the arrays that the registry pins; files in ``TENSORCRP_DATA`` are the user's own
-and are taken as they are, with ``verified`` saying whether they have them.
+In: a name. Out: a Bunch or ``(X, y)``. `_places` says where data sets are looked for;
+here is what is asked of OpenML and of scikit-learn.
 """
 
 from __future__ import annotations
 
-import os
-import urllib.request
-import warnings
-from pathlib import Path
 from typing import Literal, Unpack, overload
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from tensorcrp.base.files import replacing
 from tensorcrp.base.types import XY, AnyPath, Dataset, Sought
 from tensorcrp.datasets._bunch import hand_out
-from tensorcrp.datasets._read import read_tensors
-from tensorcrp.datasets.origins import SOURCES, Origin, checksum, indian_pines
+from tensorcrp.datasets._places import find
+from tensorcrp.datasets.origins import SOURCES, Origin
 
-VARIABLE = "TENSORCRP_DATA"
 _OLIVETTI = Origin((400, 64, 64), ("row", "column"), "", "Olivetti faces, 64x64.")
 
 
@@ -111,7 +104,7 @@ def fetch_dataset(
     how = {"data_home": data_home, "download_if_missing": download_if_missing}
     if name in by_name:
         return by_name[name](**how, return_X_y=return_X_y)
-    return hand_out(_find(name, SOURCES[name], **how), return_X_y)
+    return hand_out(find(name, SOURCES[name], **how), return_X_y)
 
 
 @overload
@@ -167,7 +160,7 @@ def fetch_usps(
         # OpenML numbers the classes from 1.
         return {"X": X.reshape(-1, 16, 16).astype(np.float32), "y": y - 1}
 
-    bunch = _find("usps", SOURCES["usps"], data_home, download_if_missing, fetch)
+    bunch = find("usps", SOURCES["usps"], data_home, download_if_missing, fetch)
     return hand_out(bunch, return_X_y)
 
 
@@ -224,7 +217,7 @@ def fetch_umist(
         X, y = _openml(data_home, name="UMIST_Faces_Cropped", version=1)
         return {"X": _upright(X, (112, 92)), "y": y}
 
-    bunch = _find("umist", SOURCES["umist"], data_home, download_if_missing, fetch)
+    bunch = find("umist", SOURCES["umist"], data_home, download_if_missing, fetch)
     return hand_out(bunch, return_X_y)
 
 
@@ -281,7 +274,7 @@ def fetch_olivetti(
         faces = sklearn_datasets.fetch_olivetti_faces(data_home=data_home)
         return {"X": faces.images, "y": faces.target}
 
-    bunch = _find("olivetti", _OLIVETTI, data_home, download_if_missing, fetch)
+    bunch = find("olivetti", _OLIVETTI, data_home, download_if_missing, fetch)
     return hand_out(bunch, return_X_y)
 
 
@@ -299,93 +292,3 @@ def _upright(flat, shape):
     columns = flat.reshape(-1, *shape[::-1]).swapaxes(1, 2)
     rough = [np.abs(np.diff(X[:20], axis=1)).mean() for X in (rows, columns)]
     return np.ascontiguousarray((rows, columns)[int(np.argmin(rough))])
-
-
-def _find(name, source, data_home=None, download_if_missing=True, fetch=None):
-    """The data set from the first place that has it."""
-    mine = os.environ.get(VARIABLE)
-    if mine and (Path(mine) / f"{name}.npz").exists():
-        return _load(Path(mine) / f"{name}.npz", source)
-    cache = Path(sklearn_datasets.get_data_home(data_home)) / "tensorcrp"
-    file = cache / f"{name}.npz"
-    if not file.exists():
-        try:
-            arrays = _obtain(name, source, cache, download_if_missing, fetch)
-        except OSError as error:  # no network, no such address, no such file
-            raise FileNotFoundError(_advice(name, source, cache, error)) from error
-        if fetch is None:  # scikit-learn's fetchers check what they download
-            _check(name, source, checksum(arrays["X"], arrays["y"]))
-        _save(file, arrays)
-    bunch = _load(file, source)
-    if fetch is None:
-        _check(file, source, checksum(bunch.data, bunch.target))
-    return bunch
-
-
-def _obtain(name, source, cache, download_if_missing, fetch):
-    """Arrays from the source, which a file or a fetcher may be."""
-    shipped = indian_pines() if name == "indian_pines" else None
-    if shipped is not None:
-        return shipped
-    raw = cache / source.file if source.file else None
-    if raw is not None and raw.exists():
-        return source.read(raw)
-    if not download_if_missing:
-        raise OSError("download_if_missing=False")
-    if fetch is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of retries; what counts is the error
-            return fetch()
-    if raw is None:
-        raise OSError("it has to be prepared by hand")
-    _download(source.url, raw)
-    return source.read(raw)
-
-
-def _download(url, file):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as out:
-        with urllib.request.urlopen(url, timeout=60) as reply:
-            while block := reply.read(2**20):
-                out.write(block)
-
-
-def _save(file, arrays):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as out:
-        np.savez_compressed(out, **arrays)
-
-
-def _load(file, source):
-    bunch = read_tensors(file)
-    names = source.names
-    if isinstance(names, str):
-        names = bunch.get(names)
-    labels = np.unique(bunch.target)
-    if names is not None and len(names) == len(labels):
-        bunch.target_names = [str(each) for each in names]
-    bunch.mode_names = source.mode_names
-    bunch.verified = checksum(bunch.data, bunch.target) == source.checksum
-    bunch.file, bunch.DESCR = str(file), f"{source.title} {bunch.DESCR}"
-    return bunch
-
-
-def _check(where, source, found):
-    if found != source.checksum:
-        raise ValueError(
-            f"{where} does not hold the arrays of the registry (checksum {found[:12]}, "
-            f"not {source.checksum[:12]}). Remove it and fetch again; to use it as it "
-            "is, read it by read_tensors."
-        )
-
-
-def _advice(name, source, cache, error):
-    """Which file to put where."""
-    lines = [
-        f"The data set {name!r} is not here and cannot be fetched ({error}). Either "
-        f"put {name}.npz, with arrays X of shape {source.shape} and y, into {cache} or "
-        f"into the folder that the environment variable {VARIABLE} names"
-    ]
-    if source.url:
-        lines.append(f"; or put {source.file} from {source.url} into {cache}")
-    return "".join(lines) + ". Then call again."

@@ -13,11 +13,13 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import Bunch
 
+from tensorcrp.base.files import nothing_read
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.types import AnyPath, Fields
 from tensorcrp.datasets._bunch import as_bunch
 from tensorcrp.datasets._images import read_image
 
+_NO_PIXELS = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".fif", ".fif.gz")
 IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm", ".pbm", ".tif", ".tiff"}
 
 
@@ -26,6 +28,7 @@ def read_folder(folder, **options):
     from tensorcrp.video import labelled_files, read_clips
 
     files, codes, names = labelled_files(folder)
+    _check_pixels(folder, files)
     if are_images(files):
         return _read_images(files, codes, names, folder, **options)
     clips = read_clips(folder, **options)
@@ -39,6 +42,17 @@ def read_folder(folder, **options):
         starts=clips.starts,
         skipped=clips.skipped,
     )
+
+
+def _check_pixels(folder, files):
+    """Reject folders of arrays and recordings, which hold many samples each."""
+    found = [path for path in files if path.lower().endswith(_NO_PIXELS)]
+    if 2 * len(found) > len(files):
+        raise ValueError(
+            f"{folder} is a folder of files such as {found[0]}, not of images or "
+            "clips: give one such file, or read them by tensorcrp fit, "
+            "tensorcrp.files.FileClassifier."
+        )
 
 
 def are_images(files: Sequence[AnyPath]) -> bool:
@@ -139,8 +153,7 @@ def read_images(
                 raise
             skipped.append((path, str(error)))
     if not X:
-        reason = f" First reason: {skipped[0][1]}" if skipped else ""
-        raise ValueError(f"no image could be read.{reason}")
+        raise nothing_read(skipped, "image")
     return Bunch(
         data=np.stack(X),
         files=kept,

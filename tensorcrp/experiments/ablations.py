@@ -9,6 +9,7 @@ from functools import partial
 from math import prod
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp import TensorCRPCV
 from tensorcrp.experiments.registry import Method
@@ -21,7 +22,9 @@ ABLATIONS = {
     "not white": {"white": False},
     "short": {"n_components": "short"},
     "no race": {"race": False},
+    "1-NN": {"estimator": KNeighborsClassifier(1)},
     "as in 0.2": {
+        **{"estimator": KNeighborsClassifier(1)},
         **{"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False},
         **{"n_components": "short", "race": False, "max_iter": 20, "tol": 0.1},
     },
@@ -32,10 +35,19 @@ def ablations():
     """Names and methods; features are classified by the model itself and by 1-NN."""
     return {
         f"TensorCRPCV, {name}": Method(
-            partial(_fit, params), details=name, classifiers=("1-NN",)
+            partial(_fit, params),
+            details=name,
+            classifiers=("1-NN",),
+            origin=search_defaults(**params),
         )
         for name, params in ABLATIONS.items()
     }
+
+
+def search_defaults(**params):
+    """Parameters of a search as text: rows of other defaults are not reused."""
+    values = TensorCRPCV().get_params() | params
+    return ", ".join(f"{name}={value!r}" for name, value in sorted(values.items()))
 
 
 def _fit(params, X, y, settings, n_features, folds):

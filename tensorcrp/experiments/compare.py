@@ -1,7 +1,7 @@
 """``tensorcrp compare``: every method on data sets of the user's choice.
 
-In: names or paths of data sets. Out: a table per data set and classifier, and with
-``--out`` rows, tables, figures and a report.
+In: names or paths of data sets. Out: a table per data set and training size, and
+with ``--out`` rows, tables, figures and a report.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from os import PathLike
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from tensorcrp.base.results import size_words
 from tensorcrp.base.types import AnyPath
-from tensorcrp.experiments.classifiers import OWN
-from tensorcrp.experiments.data import check_data, check_splits, data_folder, load
+from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
+from tensorcrp.experiments.data import check_data, data_folder, load
+from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
 from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence import evidence_sizes, summary_table
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.frames import rows_frame
 from tensorcrp.experiments.leaderboard import leaderboard
-from tensorcrp.experiments.methods import all_methods, chosen_methods
+from tensorcrp.experiments.methods import chosen_methods
 from tensorcrp.experiments.options import (
     add_common,
     add_settings,
@@ -35,10 +34,12 @@ from tensorcrp.experiments.options import (
 )
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
+from tensorcrp.experiments.random_splits import check_splits
+from tensorcrp.experiments.registry import only_methods
 from tensorcrp.experiments.runs import Run, row_defect
 from tensorcrp.experiments.store import Store, write_whole
-from tensorcrp.experiments.summaries import Rows, seconds_of
-from tensorcrp.experiments.tables import Score, Table, best_in_columns
+from tensorcrp.experiments.summaries import ResultRows
+from tensorcrp.experiments.tables import texts, wrapped
 
 DEFAULT_DATA = ("digits", "moving_shapes")
 
@@ -47,6 +48,7 @@ def add_command(commands):
     """Add the command to the parser of ``tensorcrp``."""
     parser = commands.add_parser(
         "compare",
+        usage="tensorcrp compare [DATA ...] [options]; --help lists them",
         description="Fit TensorCRP, TensorCRPCV and every baseline to a few "
         "training samples per class, and classify the remaining samples by 1-NN and a "
         "linear SVM on their features. Ridges are chosen on training samples alone.",
@@ -82,30 +84,37 @@ def add_command(commands):
         "--max-test",
         type=whole_number(1),
         metavar="N",
-        help="at most so many test samples, drawn once per split (default: all)",
+        help="at most this many test samples, drawn once per split (default: all)",
     )
     parser.add_argument(
         "--groups",
         metavar="NAME",
-        help="an array of the file, e.g. people: never on both sides of a split",
+        help="an array of the file, e.g. people; of a folder: parent, TABLE.csv:COLUMN "
+        "or a regular expression on the path. Never on both sides of a split",
+    )
+    parser.add_argument(
+        "--beside",
+        metavar="ROWS",
+        help="rows of an earlier comparison (rows.jsonl): run --methods alone, on its "
+        "sets and splits, and show both",
     )
     parser.add_argument("--out", metavar="DIR", help="keep rows, tables, figures here")
     add_common(parser)
     add_settings(parser.add_argument_group("reading of files and folders"))
-    parser.set_defaults(run=run, error=parser.error, kept=kept_runs)
+    parser.set_defaults(run=run, kept=kept_runs)
 
 
 def run(args):
     """Run the command; returns the exit code: 1 if every run was skipped."""
     start = perf_counter()
     names = ("methods", "per_class", "repeats", "seed", "jobs", "out", "max_test")
-    how = {name: getattr(args, name) for name in (*names, "preset", "groups")}
+    how = {name: getattr(args, name) for name in (*names, "preset", "groups", "beside")}
     rows = compare_methods(args.data or None, options=given_settings(args), **how)
-    tables = printed_tables(Rows(rows), args.preset)
-    for table in tables:
-        print(table.text())
-    for line in Rows(rows).skipped_lines():
-        print(f"skipped: {line}")
+    tables = printed_tables(ResultRows(rows), args.preset or args.beside)
+    print(texts(tables))
+    lines = [f"skipped: {line}" for line in ResultRows(rows).skipped_lines()]
+    for line in (*near_chance_lines(ResultRows(rows)), *lines):
+        print("\n".join(wrapped(line)))
     if args.out is not None:
         print(f"rows, tables, figures, report.html and leaderboard.html: {args.out}")
     print(f"{len(rows)} runs in {perf_counter() - start:.0f} s")
@@ -127,6 +136,7 @@ def compare_methods(
     max_test: int | None = None,
     preset: str | None = None,
     groups: str | None = None,
+    beside: AnyPath | None = None,
     as_frame: bool = False,
 ) -> Any:
     """Fit methods to a few training samples, and classify the others.
@@ -155,14 +165,19 @@ def compare_methods(
         How files and folders are read, as in `tensorcrp.datasets.read_tensors`, and
         "motion", as in `tensorcrp.preprocessing.Motion`. Folders are decoded once.
     max_test : int, default=None
-        At most so many test samples, drawn once per split; None for all.
+        At most this many test samples, drawn once per split; None for all.
     preset : {"real"}, default=None
         "real": every set in the folder that ``TENSORCRP_DATA`` names, 5, 10 and 20
         samples per class as far as the smallest class allows, at most 2,000 test
         samples, and more methods: each also after smoothing, and TensorCRPCV in parts.
     groups : str, default=None
         Name of an array of the file; samples with the same entry (a person, a
-        recording) are never on both sides of a split, nor of a fold.
+        recording) are never on both sides of a split, nor of a fold. Of a folder, a
+        rule of `tensorcrp.files.file_groups`.
+    beside : path, default=None
+        Rows of an earlier comparison (``rows.jsonl``). Only `methods` are run, on its
+        sets, sizes and splits, or on those of them that `data` and `per_class` name,
+        and the rows of both are returned.
     as_frame : bool, default=False
         Return a pandas DataFrame (needs pandas).
 
@@ -182,22 +197,57 @@ def compare_methods(
     [('raw', 3, 0), ('raw', 3, 1)]
     """
     with data_folder(str(real_folder()) if preset else None), reading(options):
+        earlier = [] if beside is None else _earlier(beside, data, per_class)
         wanted = (data, per_class, methods, repeats, seed, max_test, groups or "")
-        plan = _plan(preset, *wanted)
+        plan = _plan(preset, *wanted) if not earlier else _beside(earlier, methods)
         folder = None if out is None else check_output(out)
         store = Store(folder and folder / "rows.jsonl", say, row_defect)
-        rows = run_all(plan, store, jobs)
-    if folder is not None:
-        tables = [*printed_tables(Rows(rows), preset), *tables_of(Rows(rows))]
-        tables = list({table.title: table for table in tables}.values())
-        write_all(folder, "tensorcrp compare", tables, Rows(rows))
-        write_whole(folder / "leaderboard.html", leaderboard(rows, _command(preset)))
+        rows = merged(earlier, run_all(plan, store, jobs))
+        if folder is not None:  # in here, what was decoded for the runs is still there
+            _write(folder, rows, preset, beside)
     return rows_frame(rows) if as_frame else rows
 
 
-def _command(preset):
+def _write(folder, rows, preset, beside):
+    """Everything that is made of rows."""
+    tables = [
+        *printed_tables(ResultRows(rows), preset or beside),
+        *tables_of(ResultRows(rows)),
+    ]
+    tables = list({table.title: table for table in tables}.values())
+    write_all(folder, "tensorcrp compare", tables, ResultRows(rows))
+    page = leaderboard(rows, _command(preset, beside))
+    write_whole(folder / "leaderboard.html", page)
+
+
+def _earlier(path, data, sizes):
+    """Rows of an earlier comparison, of the sets and sizes that are asked for."""
+    rows = earlier_rows(path)
+    names = None if data is None else list(map(str, _listed(data)))
+    sizes = None if sizes is None else _listed(sizes)
+    kept = [
+        row
+        for row in rows
+        if (names is None or row["data"] in names)
+        and (sizes is None or row["train"] in sizes)
+    ]
+    if not kept:
+        raise BadRequest(f"--beside {path}: it has no such data sets and sizes.")
+    return kept
+
+
+def _beside(earlier, methods):
+    """Runs of the given methods on the splits of earlier rows."""
+    if not methods:
+        raise BadRequest("--beside needs --methods: those that are to be added.")
+    return beside_plan(earlier, only_methods(_listed(methods)))
+
+
+def _command(preset, beside=None):
     """The command that a reader repeats."""
     chosen = f" --preset {preset}" if preset else " DATA"
+    if beside is not None:
+        chosen = f" --beside {beside} --methods module:Class"
     return f"tensorcrp compare{chosen} --out DIR"
 
 
@@ -242,89 +292,3 @@ def printed_tables(rows, preset=None):
     if preset is None:
         return tables_of(rows)
     return [summary_table(rows, train) for train in evidence_sizes(rows)]
-
-
-def tables_of(rows):
-    """One table per data set and training size: methods down, classifiers across."""
-    return [
-        comparison(rows, data, train)
-        for data in rows.data()
-        for train in rows.sizes(data)
-    ]
-
-
-def comparison(rows, data, train):
-    """Honest accuracies of all methods, best first, with times."""
-    names = [name for name in rows.methods() if rows.cell(data, train, name)]
-    classifiers = rows.classifiers(data, train)
-    lines = [_line(rows, (data, train, name), classifiers) for name in names]
-    lines.sort(key=lambda line: -max(s.mean for s in line if isinstance(s, Score)))
-    header = ["method", *classifiers, "features", "setting", "fit ms", "transform ms"]
-    places = tuple(range(1, 1 + len(classifiers)))
-    return Table(
-        _title(data, train, rows.cell(data, train, names[0])),
-        header,
-        lines,
-        _note(lines, classifiers) + failed_words(rows, data, train),
-        best_in_columns(lines, places),
-        optional=("transform ms", "setting", "features", "fit ms"),
-    )
-
-
-def _line(rows, place, classifiers):
-    """One method: scores, number of features, choice of settings, times."""
-    cell = rows.cell(*place)
-    scores = [rows.score(*place, j, "honest") for j in classifiers]
-    fit, transform = seconds_of(cell)
-    features = _span(row.get("features") for row in cell)
-    known = all_methods().get(place[2])
-    choice = "-" if known is None else known.choice
-    scores = ["-" if score is None else score for score in scores]
-    times = [f"{1e3 * fit:.0f}", f"{1e3 * transform:.1f}"]
-    return [place[2], *scores, features, choice, *times]
-
-
-def _title(data, train, cell):
-    """What was compared: shape, classes, chance, the largest class, sizes, splits."""
-    shape, c = "x".join(map(str, cell[0]["shape"])), cell[0]["n_classes"]
-    words = f"{data}, {shape}, {c} classes: {size_words(train)} to train, "
-    words += f"{_span(row['n_test'] for row in cell)} to test, {len(cell)} random "
-    words += f"splits, accuracy in % (chance {100 / c:.1f}"
-    if all("majority" in row for row in cell):
-        largest = np.mean([row["majority"] / row["n_test"] for row in cell])
-        words += f", always the largest class {100 * largest:.1f}"
-    return words + ")"
-
-
-def failed_words(rows, data=None, train=None):
-    """A warning on fits whose features are the same for every sample, or nothing."""
-    found = rows.constant_lines(data, train)
-    if not found:
-        return ""
-    return (
-        " Failed fits (the same features for every training sample, whatever the "
-        f"accuracy beside them): {'; '.join(found)}."
-    )
-
-
-def _note(lines, classifiers):
-    own = {OWN: "own: the method's own predictions. "}
-    words = "".join(own.get(name, "") for name in classifiers)
-    names = {line[0] for line in lines}
-    notes = {
-        "BilinearSVC": " BilinearSVC and SVMs on vectors are classifiers themselves.",
-        "TwoDLDA": " TwoDLDA is MultilinearLDA at order 2.",
-    }
-    notes = "".join(text for name, text in notes.items() if name in names)
-    return (
-        f"Best first, by the larger of the means; * is best of its column. {words}"
-        "Settings and the C of the SVM are chosen on training samples alone. fit: the "
-        f"choice of settings included. transform: all test samples.{notes}"
-    )
-
-
-def _span(values):
-    numbers = sorted({value for value in values if value is not None})
-    if not numbers:
-        return "-"
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

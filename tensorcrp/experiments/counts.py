@@ -68,7 +68,8 @@ def counted(how, split, paper=False):
 
     Returns
     -------
-    (row, models) : dict, list
+    (row, models, guesses) : dict, list, dict of str -> list of ndarrays
+        Predicted codes of the test samples by each classifier, for every setting.
     """
     start = perf_counter()
     models = how.fit(split.X, split.y, how.settings, split.n_features, split.folds())
@@ -78,10 +79,11 @@ def counted(how, split, paper=False):
     folded = _needs_folds(how, features)
     cv = FoldCounts.of(how, split, models) if folded else None
     if features:
-        row |= _feature_counts(how, models, split, cv, paper)
+        more, guesses = _feature_counts(how, models, split, cv, paper)
     else:
-        row |= _predictor_counts(how, models, split)
-    return (row if cv is None else cv.added_to(row)), models
+        more, guesses = _predictor_counts(how, models, split)
+    row |= more
+    return (row if cv is None else cv.added_to(row)), models, guesses
 
 
 def _needs_folds(how, features):
@@ -168,9 +170,10 @@ def _fold_right(how, model, split, train, test):
 
 
 def _feature_counts(how, models, split, cv, paper):
-    """Right answers on the test samples, per classifier and setting."""
+    """Right answers on the test samples, per classifier and setting; all answers."""
     names = [*how.classifiers, *([OWN] if hasattr(models[0], "predict") else [])]
     classifiers = {name: {"right": []} for name in names}
+    answers = {name: [] for name in names}
     by_paper, seconds, constant = PaperTuning(), 0.0, 0
     for i, model in enumerate(models):
         start = perf_counter()
@@ -191,14 +194,16 @@ def _feature_counts(how, models, split, cv, paper):
         for name, guess in guesses.items():
             right = int((guess == split.y_test).sum())
             classifiers[name]["right"].append(right)
+            answers[name].append(guess)
     if paper and by_paper.C:
         classifiers["SVM"] |= by_paper.entries()
-    return {
+    row = {
         "classifiers": classifiers,
         "transform_seconds": round(seconds / len(models), 5),
         "features": int(mine.shape[1]),
         **({"constant": constant} if constant else {}),
     }
+    return row, answers
 
 
 class PaperTuning:
@@ -223,13 +228,15 @@ class PaperTuning:
 def _predictor_counts(how, models, split):
     """The same for methods that need no other classifier."""
     start = perf_counter()
-    right = [int((m.predict(split.X_test) == split.y_test).sum()) for m in models]
+    answers = [model.predict(split.X_test) for model in models]
     seconds = perf_counter() - start
-    return {
+    right = [int((guess == split.y_test).sum()) for guess in answers]
+    row = {
         "classifiers": {name: {"right": right} for name in how.classifiers},
         "transform_seconds": round(seconds / len(models), 5),
         "note": "a classifier itself",
     }
+    return row, dict.fromkeys(how.classifiers, answers)
 
 
 def cv_folds(y, groups=None):

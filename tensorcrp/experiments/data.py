@@ -1,16 +1,15 @@
-"""Data sets by name or path, and their random splits.
+"""Data sets by name or path.
 
 In: a name (digits, synthetic sets, sets of `tensorcrp.datasets.fetch_dataset`, tasks on
 them, sets that only the user has) or a path that `read_tensors` takes.
 Out: samples (n, l_1, ..., l_N) in float64, class codes (n,), groups (n,) or None, and a
-checksum; training and test indices of a split.
+checksum. `random_splits` divides them.
 """
 
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from tensorcrp.datasets.origins import checksum
 from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.given_splits import PROTOCOLS
+from tensorcrp.files import file_groups
 
 VARIABLE = "TENSORCRP_DATA"
 FORM = (
@@ -181,7 +181,13 @@ load.cache_clear = _clear
 
 
 def _groups(name, bunch, array, n):
-    """Codes of the groups of samples."""
+    """Codes of the groups of samples: an array of a file, or a rule for its files."""
+    if bunch.get("files") is not None:
+        try:
+            groups = file_groups(array, bunch.files)
+        except (ValueError, OSError) as error:
+            raise BadRequest(f"{name}: {error} (--groups)") from error
+        return np.unique(groups, return_inverse=True)[1]
     others = [
         key
         for key, value in bunch.items()
@@ -246,81 +252,3 @@ def _scaled(X):
     X = np.asarray(X, dtype=float)
     largest = np.abs(X).max() if whole else 1.0
     return X / largest if largest > 0 else X
-
-
-def split(data, train, seed, repeat, most=0):
-    """Training and test indices of one random split.
-
-    Parameters
-    ----------
-    data : Data
-    train : int or float
-        Training samples per class, or the share of every class (of all groups, where
-        there are groups); not used where splits are given. With groups and an integer,
-        one half of the groups gives training samples, the other half is for test.
-    seed, repeat : int
-    most : int
-        At most so many test samples, drawn at random; 0 for all.
-
-    Returns
-    -------
-    (train, test) : ndarrays of int, in random order within the classes
-    """
-    rng = np.random.default_rng([seed, repeat])
-    if data.splits:
-        return data.splits[repeat]
-    order = rng.permutation(len(data.y))
-    for_training = for_test = np.ones(len(order), bool)
-    if data.groups is not None:
-        groups = rng.permutation(np.unique(data.groups))
-        share = train if isinstance(train, float) else 0.5
-        for_training = np.isin(data.groups, groups[: round(share * len(groups))])
-        for_test = ~for_training
-    parts = []
-    for code in range(data.n_classes):
-        ids = order[data.y[order] == code]
-        mine = ids[for_training[ids]]
-        grouped = data.groups is not None
-        wanted = train if isinstance(train, int) else _share(train, mine, grouped)
-        chosen = mine[:wanted]
-        rest = ids[for_test[ids] & ~np.isin(ids, chosen)]
-        _check_sizes(data.class_name(code), len(mine), len(rest), wanted)
-        parts.append((chosen, rest))
-    chosen, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return chosen, rng.permutation(rest)[:most] if most else rest
-
-
-def _share(train, mine, grouped):
-    return len(mine) if grouped else round(train * len(mine))
-
-
-def _check_sizes(name, available, rest, wanted):
-    if available < wanted or rest == 0 or wanted < 2:
-        raise Skip(
-            f"class {name} has {available} samples to train on and {rest} left to test "
-            f"on, too few for {wanted} training samples per class"
-        )
-
-
-def check_splits(names, sizes, repeats, seed, groups=""):
-    """Reject data that no method could be trained and tested on, before any run."""
-    for name in names:
-        try:
-            data = load(name, groups)
-        except Skip as skip:
-            raise BadRequest(f"{name}: {skip}.") from skip
-        if data.n_classes < 2:
-            raise BadRequest(f"{name} has one class; there is nothing to separate.")
-        if not np.isfinite(data.X).all():
-            raise BadRequest(
-                f"{name} has entries that are NaN or infinite; replace them, or leave "
-                "out the samples that have them."
-            )
-        for size, repeat in product(sizes, range(repeats)):
-            try:
-                split(data, size, seed, repeat)
-            except Skip as skip:
-                raise BadRequest(
-                    f"{name}: {skip}. Give a smaller --per-class, or leave out that "
-                    "class."
-                ) from skip

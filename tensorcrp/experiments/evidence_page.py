@@ -7,6 +7,7 @@ them between two markers of a page.
 
 from tensorcrp.base.results import chosen, size_words
 from tensorcrp.experiments.evidence import (
+    CHOSEN_ON,
     HEADLINE,
     REFERENCE,
     Evidence,
@@ -15,7 +16,8 @@ from tensorcrp.experiments.evidence import (
     sets_table,
     summary_table,
 )
-from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.mistakes import FIELD
+from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
 COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
@@ -32,8 +34,9 @@ which
 
 computes. Random splits with the same training samples for every method; people are
 never on both sides of a split where a set has people in several clips. Settings,
-ridges, C and gamma are chosen by three folds of the training samples (TensorCRPCV has
-the same folds), never on test samples. ", smooth" after a name: samples first go
+ridges, C and gamma are chosen by three folds of the training samples, by one or two of
+them where these hold out 200 samples (TensorCRPCV has the same folds), never on test
+samples. ", smooth" after a name: samples first go
 through a Gaussian filter along ordered modes, its width (0, 0.7 or 1.4) chosen by the
 same folds. The figure of a method is that of its own predictions where it makes any
 and of 1-NN on its features elsewhere. The
@@ -70,7 +73,7 @@ def with_section(page, name, text):
 
 
 def slim(row):
-    """A row with the chosen setting of every classifier alone; all tables stay."""
+    """A row with counts of the chosen settings alone; all tables stay."""
     if "classifiers" not in row:
         return row
     best = {name: chosen([row], name, "honest") for name in row["classifiers"]}
@@ -79,7 +82,9 @@ def slim(row):
         for name, index in best.items()
         if index is not None
     }
-    return {**row, "classifiers": counts}
+    small = {**row, "classifiers": counts}
+    small.pop(FIELD, None)
+    return small
 
 
 def section(rows):
@@ -89,7 +94,7 @@ def section(rows):
     ----------
     rows : list of dict
     """
-    rows = Rows(rows)
+    rows = ResultRows(rows)
     parts = [HEAD, in_short(rows)]
     for train in evidence_sizes(rows):
         tables = [summary_table(rows, train), sets_table(rows, train)]
@@ -108,6 +113,11 @@ def section(rows):
 
 
 def in_short(rows):
+    """A list of the sentences of `verdicts`."""
+    return "\n".join(f"- {line}" for line in verdicts(rows))
+
+
+def verdicts(rows):
     """Sentences: where the reference leads, and where it loses."""
     lines = [_verdict(Evidence(rows, train)) for train in evidence_sizes(rows)]
     failed = rows.constant()
@@ -116,7 +126,7 @@ def in_short(rows):
         lines.append(
             f"Failed fits are among the figures of {names}: see the list below."
         )
-    return "\n".join(f"- {line}" for line in lines if line)
+    return [line for line in lines if line]
 
 
 def _verdict(found):
@@ -126,16 +136,50 @@ def _verdict(found):
         return ""
     best, n = others[0], len(found.sets)
     gap = found.mean_difference(REFERENCE, best)
-    lost = found.losses(REFERENCE, best)
-    where = f" Behind it by more than one standard error on {', '.join(lost)}."
     ranks = sorted(found.ranks().values())
     place = 1 + ranks.index(found.ranks()[REFERENCE])
     words = f"{size_words(found.train)}, {n} sets: {REFERENCE} "
     return (
         f"{words}{found.mean(REFERENCE):.1f}, mean rank {found.ranks()[REFERENCE]:.1f} "
         f"(place {place} of {len(ranks)}); the best other method is {best} with "
-        f"{found.mean(best):.1f} (difference {gap})."
-        f"{where if lost else ''}"
+        f"{found.mean(best):.1f} (difference {gap}). {_losses(found)}"
+    )
+
+
+def _losses(found):
+    """A sentence: on which sets the reference is behind which methods."""
+    lost = {}
+    for method in found.methods:
+        for data in found.losses(REFERENCE, method):
+            lost.setdefault(data, []).append(method)
+    if not lost:
+        return "Behind no method by more than one standard error on any set."
+    each = [f"{data} ({'; '.join(lost[data])})" for data in found.sets if data in lost]
+    return f"Behind by more than one standard error on {', '.join(each)}."
+
+
+def headline(rows, link="{}"):
+    """A sentence for a first screen: every training size, known methods beside.
+
+    `link` is a format that makes a link of words.
+    """
+    rows, lines = ResultRows(rows), []
+    known = sum(name in CHOSEN_ON for name in rows.data())
+    for train in evidence_sizes(rows):
+        found = Evidence(rows, train)
+        others = [m for m in found.complete() if not m.startswith("TensorCRP")]
+        if REFERENCE in found.complete() and others:
+            names = dict.fromkeys([others[0], *(m for m in KNOWN if m in others)])
+            beside = ", ".join(f"{m} {found.mean(m):.1f}" for m in names)
+            lines.append(
+                f"{found.mean(REFERENCE):.1f} % with {size_words(train)} on "
+                f"{len(found.sets)} sets ({beside})"
+            )
+    return (
+        f"**How well** Mean accuracy of `{REFERENCE}` on real sets, and of other "
+        f"methods in parentheses: {'; '.join(lines)}. Its defaults were chosen on "
+        f"other splits of {known} of the {len(rows.data())} sets. "
+        f"{link.format('All sets, all methods, and where it loses')}."
     )
 
 
@@ -162,13 +206,15 @@ def _ablation_line(rows, name, sizes):
         known = name in found.methods and REFERENCE in found.methods
         line.append(Score(found.mean(name)) if known else "-")
         gap = found.mean_difference(name, REFERENCE) if known else None
-        line.append("" if name == REFERENCE or gap is None else str(gap))
+        missing = found.holes(name) if known else 0
+        sets = f" ({len(found.sets) - missing} sets)" if missing else ""
+        line.append("" if name == REFERENCE or gap is None else f"{gap}{sets}")
     return line
 
 
 def summary(rows):
     """The table and sentences of the README: every size that was run, and losses."""
-    rows = Rows(rows)
+    rows = ResultRows(rows)
     sizes = evidence_sizes(rows)
     found = {train: Evidence(rows, train) for train in sizes}
     names = [REFERENCE, *_leaders(found.values()), *KNOWN]
@@ -185,6 +231,36 @@ def summary(rows):
         best_in_columns(lines, tuple(range(1, 1 + len(sizes)))),
     )
     return f"{table.markdown()}\n{in_short(rows)}\n"
+
+
+def main_command(rows):
+    """The README's table of ``tensorcrp compare``: every set and size it runs."""
+    rows = ResultRows(rows)
+    found = {train: Evidence(rows, train) for train in evidence_sizes(rows)}
+    columns = [(data, train) for data in rows.data() for train in rows.sizes(data)]
+    names = [REFERENCE, "TensorCRP", *_best_of(found, columns), *KNOWN]
+    names = [n for n in dict.fromkeys(names) if n in rows.methods()]
+    scores = [
+        [found[size].score(data, n) or "-" for data, size in columns] for n in names
+    ]
+    lines = [[n, *line] for n, line in zip(names, scores, strict=True)]
+    table = Table(
+        f"Accuracy in % of `tensorcrp compare`, {HEADLINE}",
+        ["method", *(f"{data}, {size_words(size)}" for data, size in columns)],
+        lines,
+        "Mean ± standard deviation over the splits. The best two methods of every "
+        "column are in the table, and those that everybody knows.",
+        best_in_columns(lines, tuple(range(1, 1 + len(columns)))),
+    )
+    return table.markdown()
+
+
+def _best_of(found, columns):
+    """Of each set and size, the best two methods."""
+    for data, size in columns:
+        scores = {n: found[size].score(data, n) for n in found[size].methods}
+        known = {name: each.mean for name, each in scores.items() if each is not None}
+        yield from sorted(known, key=known.get, reverse=True)[:2]
 
 
 def _leaders(evidence):

@@ -19,10 +19,11 @@ from sklearn.utils import Bunch
 from tensorcrp import datasets
 from tensorcrp.base.files import replacing
 from tensorcrp.experiments.options import say
+from tensorcrp.experiments.tables import printable, wrapped
 from tensorcrp.preprocessing import Motion
 
 READER, CACHE = "TENSORCRP_READER", "TENSORCRP_CACHE"
-NOTES = ("target_names", "mode_names", "skipped")
+NOTES = ("target_names", "mode_names", "skipped", "files")
 
 
 @contextmanager
@@ -55,16 +56,27 @@ def read(path):
     """What is at a path, with the options of `reading`; clips and images once."""
     options = json.loads(settings())
     motion = options.pop("motion", "none")
-    if not Path(path).is_dir() or Path(path).suffix == ".zarr":
+    if not is_folder(path):
         arrays = {k: options[k] for k in ("data", "target", "samples") if k in options}
         return _moved(datasets.read_tensors(path, **arrays), motion)
-    for name in ("data", "target", "samples"):
+    return _moved(decoded(path), motion)
+
+
+def is_folder(path):
+    """Whether clips or images are read from a path."""
+    return Path(path).is_dir() and Path(path).suffix != ".zarr"
+
+
+def decoded(path):
+    """The pixels of a folder, before any transformation along time."""
+    options = json.loads(settings())
+    for name in ("data", "target", "samples", "motion"):
         options.pop(name, None)
     if _are_pictures(path):
         options = {k: options[k] for k in ("size", "color", "on_error") if k in options}
     if "size" in options:
         options["size"] = tuple(options["size"])
-    return _moved(_cached(path, options), motion)
+    return _cached(path, options)
 
 
 def _are_pictures(path):
@@ -97,7 +109,8 @@ def _cached(path, options):
             warnings.filterwarnings("ignore", "skipped")
             bunch = datasets.read_tensors(path, **options)
         for file, reason in bunch.skipped:
-            say(f"skipped: {reason if file in reason else f'{file}: {reason}'}")
+            words = reason if file in reason else f"{file}: {reason}"
+            say("\n".join(wrapped(f"skipped: {printable(words)}")))
         return _stored(bunch, stem)
     known = json.loads(notes.read_text())
     X = np.load(stem.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)

@@ -13,13 +13,18 @@ These, and TensorCRPCV with parts switched off, run where they are named.
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from tensorcrp import TensorCRP, baselines
 from tensorcrp.base.projections import count_components
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
-from tensorcrp.experiments.ablations import ablations, fitted_search
+from tensorcrp.experiments.ablations import (
+    ablations,
+    fitted_search,
+    search_defaults,
+)
 from tensorcrp.experiments.registry import (
     Method,
     all_methods,
@@ -29,7 +34,7 @@ from tensorcrp.experiments.registry import (
     offered_methods,
     register_method,
 )
-from tensorcrp.experiments.smoothing import smoothed
+from tensorcrp.experiments.smoothing import SMOOTH, smoothed
 from tensorcrp.experiments.vector_svms import vector_svms
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path
@@ -38,17 +43,22 @@ __all__ = ["all_methods", "chosen_methods", "method", "register_method"]
 
 REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
-COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of BilinearSVC: small is the strong ridge
+COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of classifiers: small is the strong ridge
+# Penalty and ridge of CATCH.
+PENALTIES = tuple(product((0.03, 0.1, 0.3), (0.1, 1.0, 10.0)))
 # Of the SVMs on vectors, those in a plain comparison.
 SVMS = ("linear SVM", "RBF SVM, scaled")
-# Not also after a filter: TensorCRP has `smooth`, the other takes minutes.
-UNFILTERED = ("TensorCRP", "TensorCRPCV", "BilinearSVC")
+# Not also after a filter: TensorCRP has `smooth`, the others take minutes.
+UNFILTERED = ("TensorCRP", "TensorCRPCV", "BilinearSVC", "CPLogistic")
 
 # Baselines whose method is more than "one parameter, reg, of `SHARES`".
 OTHERWISE = {
     "RidgeLDA": {"parameter": "reg", "values": REGS},
     "ToeplitzLDA": {"parameter": "reg", "values": REGS},
-    "BilinearSVC": None,  # needs samples of unit size
+    "ManPDA": {"parameter": "reg", "values": REGS[2:]},
+    "CPTDA": {"parameter": "reg", "values": REGS[2:]},
+    "CATCH": None,  # two parameters
+    **dict.fromkeys(("BilinearSVC", "CPLogistic")),  # need samples of unit size
 }
 
 
@@ -56,12 +66,15 @@ def _register_library():
     """TensorCRP, TensorCRPCV and every baseline, each at its best fair setting."""
     add = partial(register_method, home=__name__)
     add("TensorCRP", Method(fit_crp, "reg", REGS))
-    add("TensorCRPCV", Method(fit_crpcv, details="by its own CV", refit=chosen_crp))
+    own = {"details": "by its own CV", "refit": chosen_crp, "origin": search_defaults()}
+    add("TensorCRPCV", Method(fit_crpcv, **own))
     for each in baselines.BASELINES:
         how = OTHERWISE.get(each.name, _usual(each.cls()))
         if how is not None:
             add(each.name, _seeded(each.cls), **how)
-    add("BilinearSVC", Method(fit_bilinear, "C", COSTS, details="rank 2"))
+    add("CATCH", Method(_fit_catch, "penalty, reg", PENALTIES, ties="middle"))
+    for name, fit in (("BilinearSVC", fit_bilinear), ("CPLogistic", fit_logistic)):
+        add(name, Method(fit, "C", COSTS, details="rank 2"))
     for name, how in vector_svms().items():
         add(name, replace(how, compared=name in SVMS, on_request=True))
     add("raw", Method(_fit_raw, details="all entries"))
@@ -73,7 +86,7 @@ def _register_variants(add):
     rare = {"compared": False, "on_request": True}
     for name, how in all_methods().items():
         if name not in UNFILTERED:
-            add(f"{name}, smooth", replace(smoothed(how), **rare))
+            add(f"{name}{SMOOTH}", replace(smoothed(how), **rare))
     for name, how in ablations().items():
         add(name, replace(how, **rare))
 
@@ -133,11 +146,18 @@ class _Scaled:
         return self.model.predict(X / self.unit)
 
 
-def fit_bilinear(X, y, settings, n_features, folds):
+def fit_bilinear(X, y, settings, n_features, folds, cls=baselines.BilinearSVC):
     unit = np.sqrt(np.vdot(X, X) / len(X))
     unit = unit if unit > 0 else 1.0
-    fitted = [baselines.BilinearSVC(C=C).fit(X / unit, y) for C in settings]
+    fitted = [cls(C=C).fit(X / unit, y) for C in settings]
     return [_Scaled(model, unit) for model in fitted]
+
+
+fit_logistic = partial(fit_bilinear, cls=baselines.CPLogistic)
+
+
+def _fit_catch(X, y, settings, n_features, folds):
+    return [baselines.CATCH(penalty, reg=reg).fit(X, y) for penalty, reg in settings]
 
 
 class _Raw:

@@ -40,9 +40,17 @@ def add_settings(group, motions=MOTIONS):
     add("--stride", "frames between windows", type=number, metavar="N")
     add("--motion", "transformation along time", choices=motions)
     add_on_error(group)
-    add("--data", "samples in a file of arrays", metavar="NAME", dest="data_name")
-    add("--target", "labels in a file of arrays", metavar="NAME")
-    add("--samples", choices=("first", "last"))
+    add_variables(group)
+
+
+def add_variables(group):
+    """Which arrays of a file are the samples and the labels."""
+    words = "samples in a file of arrays"
+    group.add_argument("--data", metavar="NAME", dest="data_name", help=words)
+    words = "labels in a file of arrays"
+    group.add_argument("--target", metavar="NAME", help=words)
+    words = "the axis of an array that counts samples"
+    group.add_argument("--samples", choices=("first", "last"), help=words)
 
 
 def add_on_error(group):
@@ -57,10 +65,16 @@ def add_on_error(group):
 
 def given_settings(args):
     """The options of `add_settings` that were given, by the names of the readers."""
-    names = ("frames", "color", "sampling", "stride", "motion", "on_error", "target")
-    found = {name: getattr(args, name) for name in (*names, "samples")}
-    found["data"] = args.data_name
+    names = ("frames", "color", "sampling", "stride", "motion", "on_error")
+    found = {name: getattr(args, name) for name in names}
     found["size"] = None if args.size is None else tuple(args.size)
+    found = {name: value for name, value in found.items() if value is not None}
+    return found | given_variables(args)
+
+
+def given_variables(args):
+    """The options of `add_variables` that were given."""
+    found = {"data": args.data_name, "target": args.target, "samples": args.samples}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -11,11 +11,14 @@ from hashlib import sha256
 
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.data_page import data_part
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
+from tensorcrp.experiments.mistakes_page import mistake_parts
 from tensorcrp.experiments.store import check_file, check_folder, write_whole
 from tensorcrp.experiments.tables import printable
-from tensorcrp.report.html_page import Part, dots, page
+from tensorcrp.report.html_page import Part, page
+from tensorcrp.report.plots import dots
 
 LONGEST_NAME = 50
 
@@ -94,11 +97,18 @@ def _write_figure(folder, name, draw):
 
 
 def report(title, tables, images, skipped, rows=None):
-    """One HTML page with everything in it: no file or host beside it is needed."""
-    parts = [Part("Accuracy", _dots(rows))] if rows is not None else []
-    drawn = "".join(f'<div class="wide">{table.html()}</div>' for table in tables)
-    parts.append(Part("Tables", drawn))
-    if rows is None:  # figures of their own; a comparison is drawn as dots
+    """One HTML page with everything in it: no file or host beside it is needed.
+
+    The rows of a comparison are drawn as dots, and data sets are read again for the
+    names of classes and for pictures.
+    """
+    parts = []
+    if rows is not None:
+        parts = [Part("Accuracy", _dots(rows)), data_part(rows)]
+    parts.append(Part("Tables", "".join(table.html() for table in tables)))
+    if rows is not None:
+        parts += mistake_parts(rows)
+    else:  # figures of their own; a comparison is drawn as dots
         parts.append(
             Part("Figures", "".join(_figure(*pair) for pair in images.items()))
         )
@@ -139,10 +149,15 @@ def _dots_of(rows, data, train, classifier):
         (name, s.mean, max(0, s.mean - (s.std or 0)), min(100, s.mean + (s.std or 0)))
         for name, s in found
     ]
-    n_classes = rows.cell(data, train, found[0][0])[0]["n_classes"]
+    first = rows.cell(data, train, found[0][0])[0]
     title = f"{data}, {size_words(train)}, {classifier}: mean and deviation, best first"
-    guesses = [("chance", 100 / n_classes)]
-    return f"<h3>{html.escape(printable(title))}</h3>{dots(spans, guesses)}"
+    guesses = [("chance", 100 / first["n_classes"])]
+    if "majority" in first:
+        share = 100 * first["majority"] / first["n_test"]
+        guesses.append(("largest class", share))
+    return (
+        f"<h3>{html.escape(printable(title))}</h3>{dots(spans, guesses, title=title)}"
+    )
 
 
 def _slug(text):

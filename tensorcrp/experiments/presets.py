@@ -11,9 +11,10 @@ from pathlib import Path
 
 import tensorcrp
 from tensorcrp.datasets import list_datasets
-from tensorcrp.experiments.data import VARIABLE, Skip, load, split
+from tensorcrp.experiments.data import VARIABLE, Skip, load
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.methods import evidence_methods
+from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.runs import Run
 
 # Beside a checkout of this repository, where there is no TENSORCRP_DATA.
@@ -51,7 +52,7 @@ class Preset:
         return evidence_methods()
 
 
-PRESETS = {"real": Preset((5, 10, 20), 2000)}
+PRESETS = {"real": Preset((5, 10, 20), 1000)}
 
 
 def real_folder():
@@ -83,7 +84,7 @@ def preset_plan(data, sizes, repeats, seed, methods, most):
     for train in sizes:
         for name in data:
             found = load(name)
-            cells = [Cell(found, train, i, seed, most) for i in range(repeats)]
+            cells = [PresetCell(found, train, i, seed, most) for i in range(repeats)]
             bad = next((cell for cell in cells if not cell.is_possible()), None)
             runs = [cell.run(method) for cell in cells for method in methods]
             plan += runs if bad is None else [bad.run(methods[0])]
@@ -91,7 +92,7 @@ def preset_plan(data, sizes, repeats, seed, methods, most):
 
 
 @dataclass(frozen=True)
-class Cell:
+class PresetCell:
     """One split of one data set."""
 
     data: object

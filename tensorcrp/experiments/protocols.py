@@ -19,7 +19,7 @@ OURS = ("TensorCRP", "TensorCRPCV")
 CAI_SPLITS, OUR_SPLITS, OUR_MOST = 50, 10, 20
 
 
-class Figure(NamedTuple):
+class PublishedFigure(NamedTuple):
     """A published accuracy in %, its deviation or None, and where it comes from."""
 
     data: str
@@ -33,10 +33,16 @@ class Figure(NamedTuple):
 CAI_PAGE = "D. Cai, beside his 32x32 files; as errors there"
 UEA_PAPERS = "published accuracies of current deep methods on the UEA archive"
 PUBLISHED = (
-    Figure("yaleb_cai", 5, "1-NN", "baseline (pixels)", "36.4 +- 1.6", CAI_PAGE),
-    Figure("yaleb_cai", 10, "1-NN", "baseline (pixels)", "53.6 +- 1.1", CAI_PAGE),
-    Figure("eeg_finger_uea", 0, "own", "deep methods", "59.5 to 65.0", UEA_PAPERS),
-    Figure("basic_motions_uea", 0, "own", "deep methods", "100", UEA_PAPERS),
+    PublishedFigure(
+        "yaleb_cai", 5, "1-NN", "baseline (pixels)", "36.4 +- 1.6", CAI_PAGE
+    ),
+    PublishedFigure(
+        "yaleb_cai", 10, "1-NN", "baseline (pixels)", "53.6 +- 1.1", CAI_PAGE
+    ),
+    PublishedFigure(
+        "eeg_finger_uea", 0, "own", "deep methods", "59.5 to 65.0", UEA_PAPERS
+    ),
+    PublishedFigure("basic_motions_uea", 0, "own", "deep methods", "100", UEA_PAPERS),
 )
 
 

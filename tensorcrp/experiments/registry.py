@@ -57,8 +57,8 @@ class Method:
     home : str or None
         Module of this package that registers the method; None for other methods.
     origin : str
-        Class and checksum of the source of other methods: rows of another source are
-        not reused.
+        Class and checksum of the source of other methods, parameters of a search: rows
+        of another source, or of other parameters, are not reused.
     """
 
     fit: Callable[..., Any] | None
@@ -242,11 +242,21 @@ def chosen_methods(names=None, default=None):
     default : sequence of str, default=None
         Names; None for all that ``tensorcrp compare`` runs.
     """
-    names = list(names or ())
+    known, added = _known_and_added(names or ())
+    return list(dict.fromkeys([*(known or default or compared_methods()), *added]))
+
+
+def only_methods(names):
+    """Names of these methods and of no others, ``MODULE:CLASS`` registered."""
+    known, added = _known_and_added(names)
+    return list(dict.fromkeys([*known, *added]))
+
+
+def _known_and_added(names):
     added = [register_class(name) for name in names if ":" in name]
     known = [name for name in names if ":" not in name]
     check_names("method", known, list(offered_methods()))
-    return list(dict.fromkeys([*(known or default or compared_methods()), *added]))
+    return known, added
 
 
 def register_class(spec):

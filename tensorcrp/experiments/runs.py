@@ -5,7 +5,7 @@ test samples (``right``) and in a cross-validation on the training samples alone
 (``cv_right`` of ``n_cv``). Which setting is reported is no part of the run: both
 selections, *paper* (best on the test samples) and *honest* (best in the
 cross-validation), are functions of rows (`tensorcrp.base.results`). How right answers
-are counted is in `counts`.
+are counted is in `counts`; which ones of the honest setting are wrong, in `mistakes`.
 """
 
 import warnings
@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from tensorcrp import __version__
 from tensorcrp.experiments.counts import Split, counted
-from tensorcrp.experiments.data import Skip, load, split
+from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.mistakes import mistakes, record_defect
+from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import method
 from tensorcrp.experiments.store import row_key
 
@@ -45,7 +47,7 @@ class Run:
     paper : bool
         Whether the SVM is tuned as the paper does, too.
     most : int
-        At most so many test samples, drawn at random; 0 for all.
+        Largest number of test samples, drawn at random; 0 for all.
     groups : str
         Name of an array of groups; empty for what is known of the set.
     """
@@ -85,7 +87,7 @@ def row_defect(row):
         return "its key is not that of the run that it describes"
     if not {"classifiers", "curve", "skipped"} & set(row):
         return "it has no outcome"
-    return None
+    return record_defect(row)
 
 
 def execute(run):
@@ -134,10 +136,10 @@ def _accuracy(run, data, train, test):
     how = method(run.method)
     if data.classifiers:
         how = replace(how, classifiers=data.classifiers)
-    row, models = counted(how, split, run.paper)
+    row, models, guesses = counted(how, split, run.paper)
     if run.method.startswith("CRP"):
         row["worst_step"] = min(worst_step(m.history) for m in models)
-    return {
+    row = {
         "shape": list(data.X.shape[1:]),
         "n_classes": data.n_classes,
         "n_train": len(train),
@@ -146,6 +148,7 @@ def _accuracy(run, data, train, test):
         "ties": method(run.method).ties,
         **row,
     }
+    return row | mistakes(row, guesses, split.y_test, test)
 
 
 def worst_step(history):

@@ -20,6 +20,7 @@ from tensorcrp.base.types import Array, Floats
 from tensorcrp.experiments.registry import Method
 
 WIDTHS = (0.0, 0.7, 1.4)
+SMOOTH = ", smooth"  # after the name of a method
 SHORTEST, UNLIKE = 4, 0.8  # slices of an ordered mode; see `ordered_modes`
 
 

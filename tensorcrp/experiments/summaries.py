@@ -15,7 +15,7 @@ from tensorcrp.experiments.tables import Score, printable
 ORDER = (*CLASSIFIERS, CENTROID, OWN)
 
 
-class Rows:
+class ResultRows:
     """Rows in order, found by data set, training size and method."""
 
     def __init__(self, rows):
@@ -106,6 +106,12 @@ def score(rows, classifier, selection):
         return None
     std = float(values.std(ddof=1)) if len(values) > 1 else None
     return Score(float(values.mean()), std)
+
+
+def headline(rows):
+    """The classifier that a method is rated by: its own predictions, or 1-NN."""
+    own = bool(rows) and all(OWN in row["classifiers"] for row in rows)
+    return OWN if own else "1-NN"
 
 
 def mean_over(rows, cells, method, classifier, selection):

@@ -6,10 +6,13 @@ In: cells as strings or `Score`; out: a string. Nothing here knows what is in th
 import csv
 import html
 import io
+import re
 import textwrap
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
+
+from tensorcrp.report.html_page import wide
 
 WIDTH = 80  # of a terminal
 
@@ -23,10 +26,14 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a line above each column, rows of cells, the best cells, a note.
+    """A title, a line above each column, rows of cells, the best cells, notes.
 
     Attributes
     ----------
+    note : str
+        How to read the table, and others like it.
+    warning : str
+        What is wrong with this table.
     best : set of (int, int)
         Row and column of cells to mark.
     optional : tuple of str
@@ -40,6 +47,7 @@ class Table:
     note: str = ""
     best: set = field(default_factory=set)
     optional: tuple = ()
+    warning: str = ""
 
     def _lines(self, plus, mark, quote):
         """Header and cells as strings: `quote` for words, `mark` for the best."""
@@ -51,20 +59,31 @@ class Table:
             )
         return lines
 
-    def text(self, width=WIDTH):
+    def text(self, width=WIDTH, noted=True):
         """Columns for a terminal; the best is followed by a star."""
-        lines = self._lines(" +- ", lambda cell: cell + "*", str)
-        lines, left_out = self._narrowed(lines, width)
+        lines, _ = self._narrowed(self._starred(), width)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         ruled = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-        title = _wrapped(printable(self.title), width)
-        notes = [self.note] if self.note else []
-        if left_out:
-            notes.append(f"Not shown: {', '.join(left_out)} (--out has all columns).")
-        note = _wrapped(" ".join(notes), width)
+        title = wrapped(printable(self.title), width)
+        notes = self.sentences(width) if noted else []
+        below = wrapped(" ".join([*notes, self.warning]), width)
         parts = [*title, "", ruled[0], rule, *ruled[1:]]
-        return "\n".join([*parts, *(["", *note] if note else [])]) + "\n"
+        return "\n".join([*parts, *(["", *below] if below else [])]) + "\n"
+
+    def sentences(self, width=WIDTH):
+        """The sentences of the note, and which columns a terminal has no room for."""
+        _, left_out = self._narrowed(self._starred(), width)
+        found = re.split(r"(?<=\.) ", self.note) if self.note else []
+        if left_out:
+            found.append(f"Not shown: {', '.join(left_out)} (--out has all columns).")
+        return found
+
+    def _starred(self):
+        return self._lines(" +- ", lambda cell: cell + "*", str)
+
+    def _notes(self):
+        return " ".join(each for each in (self.note, self.warning) if each)
 
     def _narrowed(self, lines, width):
         """Lines without optional columns that they have no room for, and which."""
@@ -83,7 +102,7 @@ class Table:
         lines = self._lines(" ± ", lambda cell: f"**{cell}**", _in_markdown)
         lines.insert(1, ["---"] * len(self.header))
         table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        note = f"\n\n{self.note}" if self.note else ""
+        note = f"\n\n{self._notes()}" if self._notes() else ""
         return f"**{printable(self.title)}**\n\n{table}{note}\n"
 
     def csv(self):
@@ -125,17 +144,22 @@ class Table:
 
     def html(self):
         """A table element; the best is bold."""
-        lines = self._lines(" ± ", lambda cell: f"<b>{cell}</b>", html.escape)
-        head = "".join(f"<th>{name}</th>" for name in lines[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>"
-            for line in lines[1:]
-        )
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return (
-            f"<h3>{html.escape(printable(self.title))}</h3><table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{note}\n"
-        )
+        lines = self._lines("\u00a0±\u00a0", "<b>{}</b>".format, html.escape)
+        head = "".join(f'<th scope="col">{name}</th>' for name in lines[0])
+        body = "".join(map(_html_row, lines[1:]))
+        title = printable(self.title)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        note = html.escape(self._notes())
+        note = f'<p class="soft">{note}</p>' if note else ""
+        return f"<h3>{html.escape(title)}</h3>{wide(table, title)}{note}\n"
+
+
+def texts(tables, width=WIDTH):
+    """Tables for a terminal, one after the other; notes once, below the last."""
+    notes = [each for table in tables for each in table.sentences(width)]
+    below = wrapped(" ".join(dict.fromkeys(notes)), width)
+    parts = [table.text(width, noted=False) for table in tables]
+    return "\n".join(parts) + ("\n".join(["", *below]) + "\n" if below else "")
 
 
 def best_in_lines(lines, columns=None):
@@ -153,8 +177,10 @@ def best_in_lines(lines, columns=None):
 
 
 def best_in_columns(lines, columns):
-    """Positions of the largest mean of each of these columns."""
+    """Positions of the largest mean of each of these columns with several scores."""
     turned = [[line[j] for line in lines] for j in columns]
+    several = [sum(isinstance(cell, Score) for cell in column) > 1 for column in turned]
+    turned = [column if s else [] for column, s in zip(turned, several, strict=True)]
     return {(i, columns[j]) for j, i in best_in_lines(turned)}
 
 
@@ -166,7 +192,7 @@ def printable(text):
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def _wrapped(text, width):
+def wrapped(text, width=WIDTH):
     """Lines; a long path stays whole."""
     how = {"break_on_hyphens": False, "break_long_words": False}
     return textwrap.wrap(text, width, **how)
@@ -189,6 +215,11 @@ def _values(cell, wide):
 
 def _in_markdown(text):
     return text.replace("|", r"\|")
+
+
+def _html_row(line):
+    cells = "".join(f"<td>{cell}</td>" for cell in line[1:])
+    return f'<tr><th scope="row">{line[0]}</th>{cells}</tr>'
 
 
 LATEX = {sign: "\\" + sign for sign in "_%&#${}"} | {

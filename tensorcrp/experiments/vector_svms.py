@@ -36,7 +36,7 @@ def vector_svms():
 
 
 @dataclass(frozen=True)
-class Vectors:
+class VectorScaling:
     """Training samples as centred vectors in units of their size.
 
     Attributes
@@ -77,7 +77,7 @@ class Vectors:
 class VectorSVM:
     """A fitted SVM with a kernel of vectors."""
 
-    vectors: Vectors
+    vectors: VectorScaling
     gamma: float | None
     svc: SVC
 
@@ -88,7 +88,7 @@ class VectorSVM:
 
 
 def _fit(scaled, X, y, settings, n_features, folds):
-    vectors, models = Vectors.of(X, scaled), []
+    vectors, models = VectorScaling.of(X, scaled), []
     grams = {gamma: vectors.gram(None, gamma) for _, gamma in settings}
     for C, gamma in settings:
         svc = SVC(C=C, kernel="precomputed", max_iter=STEPS)

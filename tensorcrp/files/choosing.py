@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
@@ -28,6 +28,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import check_random_state
 
 from tensorcrp.base.progress import progress
+from tensorcrp.base.types import Floats
 from tensorcrp.files.predictions import scores_of
 from tensorcrp.model_selection import GridEndWarning, TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
@@ -40,7 +41,7 @@ SCREENING = {
 # that is held out. Euclidean distances keep a linear classifier's model one matrix.
 SEARCH = {
     **{"ranks": (1, 2), "regs": (0.01, 0.1, 1.0, 10.0), "smooth": (0.0, 3.0)},
-    **{"average": 10, "distance": "euclidean"},
+    **{"average": 4, "distance": "euclidean"},
 }
 FEW = 6  # files of a class
 TRIES = 20  # seeds of folds
@@ -70,21 +71,21 @@ class Choice:
     cv: int
     random_state: Any
 
-    def fit(self, X, y, groups):
-        """The pipeline fitted to samples; the screening scores of motions."""
-        with warnings.catch_warnings():  # nobody has asked for these grids
-            warnings.simplefilter("ignore", GridEndWarning)
-            return self._fit(X, y, groups)
+    def fit(self, kind, X, y, groups):
+        """The pipeline after one kind of motion, fitted to samples."""
+        steps = [("motion", Motion(kind, mode=self.mode)), ("crp", self._search())]
+        _fit_quietly(steps[1][1], self._folds(y, groups), steps[0][1], X, y, groups)
+        return Pipeline(steps)
 
-    def _fit(self, X, y, groups):
-        folds = splitter(y, groups, self.cv, self.random_state)
-        screened = self._screened(X, y, groups, folds)
-        motion = max(screened, key=screened.get)
-        search = self._search().set_params(cv=folds)
-        steps = [("motion", Motion(motion, mode=self.mode)), ("crp", search)]
-        Z = steps[0][1].fit_transform(X)
-        search.fit(Z, y, groups)
-        return Pipeline(steps), screened
+    def screen(self, kind, X, y, groups):
+        """Cross-validated score of one kind of motion, by a quick search."""
+        quick = TensorCRPCV(CLASSIFIERS["lda"](), **SCREENING)
+        motion = Motion(kind, mode=self.mode)
+        _fit_quietly(quick, self._folds(y, groups), motion, X, y, groups)
+        return float(quick.best_score_)
+
+    def _folds(self, y, groups):
+        return splitter(y, groups, self.cv, self.random_state)
 
     def _search(self):
         if self.search is not None:
@@ -93,16 +94,11 @@ class Choice:
             clone(self.classifier), random_state=self.random_state, **SEARCH
         )
 
-    def _screened(self, X, y, groups, folds):
-        """Cross-validated score of each kind of motion, the simplest first."""
-        if len(self.motions) == 1:
-            return {self.motions[0]: np.nan}
-        found = {}
-        for kind in self.motions:
-            Z = Motion(kind, mode=self.mode).fit_transform(X)
-            quick = TensorCRPCV(CLASSIFIERS["lda"](), cv=folds, **SCREENING)
-            found[kind] = float(quick.fit(Z, y, groups).best_score_)
-        return found
+
+def _fit_quietly(search, folds, motion, X, y, groups):
+    with warnings.catch_warnings():  # nobody has asked for these grids
+        warnings.simplefilter("ignore", GridEndWarning)
+        search.set_params(cv=folds).fit(motion.fit_transform(X), y, groups)
 
 
 def motions(motion, kind, shape, mode):
@@ -142,8 +138,32 @@ def _n_folds(n, smallest):
     return int(max(2, smallest if smallest < FEW else min(n, smallest)))
 
 
-def held_out_scores(choice, X, y, groups, n_jobs, shown):
-    """Scores (m, c) of every sample by a model that was chosen without it.
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen on all samples, and how models of parts of them do.
+
+    Attributes
+    ----------
+    model : Pipeline
+        Fitted to all samples.
+    screened : dict
+        Score of every kind of motion, NaN if there was one alone.
+    scores : ndarray of shape (m, c)
+        Of every sample by a model that was chosen without it.
+    are_probabilities : bool
+        Whether scores are logarithms of probabilities.
+    n_folds : int
+    """
+
+    model: Any
+    screened: dict[str, float]
+    scores: Floats
+    are_probabilities: bool
+    n_folds: int
+
+
+def chosen_and_held_out(choice, X, y, groups, n_jobs, shown):
+    """Choose on all samples, and for every fold again on the others.
 
     Parameters
     ----------
@@ -152,33 +172,74 @@ def held_out_scores(choice, X, y, groups, n_jobs, shown):
     y, groups : ndarrays of int, shape (m,)
         Numbers of classes and groups; groups may be None.
     n_jobs : int or None
+        Number of processes.
     shown : bool
-        Show a progress bar on a terminal.
+        Show a progress bar on a terminal: a step is one search, quick or final.
 
     Returns
     -------
-    scores : ndarray of shape (m, c)
-    are_probabilities : bool
-        Whether scores are logarithms of probabilities.
-    n_folds : int
+    Chosen
     """
     splits = splitter(y, groups, choice.cv, choice.random_state)
     folds = [f for f in splits.split(np.zeros(len(y)), y, groups) if len(f[1])]
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_fold_scores)(choice, X, y, groups, *fold)
-        for fold in progress(folds, "held-out folds", shown)
-    )
+    parts = [*folds, (slice(None), None)]
+    n_steps = len(parts) * (1 + (len(choice.motions) > 1) * len(choice.motions))
+    with Parallel(n_jobs=n_jobs) as pool:
+        steps = _steps(choice, X, y, groups, parts, pool)
+        done = [
+            step
+            for step in progress(steps, "choosing", shown, n_steps, "search")
+            if step is not None
+        ]
     scores = np.zeros((len(y), int(y.max()) + 1))
-    for (_, test), (values, _) in zip(folds, parts, strict=True):
+    for (_, test), (_, (values, _)) in zip(folds, done, strict=False):
         scores[test] = values
-    return scores, all(probabilities for _, probabilities in parts), len(folds)
+    are_probabilities = all(shares for _, (_, shares) in done[:-1])
+    screened, model = done[-1]
+    return Chosen(model, screened, scores, are_probabilities, len(folds))
 
 
-def _fold_scores(choice, X, y, groups, train, test):
-    """Scores of the test samples, in the columns of all classes."""
+def _steps(choice, X, y, groups, parts, pool):
+    """None after a screening; after a final search (screened, its outcome)."""
+    several = choice.motions if len(choice.motions) > 1 else ()
+    screened = [dict.fromkeys(choice.motions, np.nan) for _ in parts]
+    places = [(i, kind) for i in range(len(parts)) for kind in several]
+    jobs = [delayed(_screened)(choice, k, X, y, groups, *parts[i]) for i, k in places]
+    for (i, kind), score in zip(places, _in_turn(jobs, pool), strict=True):
+        screened[i][kind] = score
+        yield None
+    best = [max(scores, key=scores.get) for scores in screened]
+    jobs = [
+        delayed(_outcome)(choice, kind, X, y, groups, *part)
+        for kind, part in zip(best, parts, strict=True)
+    ]
+    yield from zip(screened, _in_turn(jobs, pool), strict=True)
+
+
+def _in_turn(jobs, pool):
+    """Results as they come: joblib 1.2 gives those of one call all at once."""
+    n = effective_n_jobs(pool.n_jobs)
+    for start in range(0, len(jobs), n):
+        yield from pool(jobs[start : start + n])
+
+
+def _part(X, y, groups, train):
+    """Samples, class numbers from 0 on, groups, and the classes that are there."""
     known, codes = np.unique(y[train], return_inverse=True)
     inside = None if groups is None else groups[train]
-    model, _ = choice.fit(np.asarray(X[train]), codes, inside)
+    return np.asarray(X[train]), codes, inside, known
+
+
+def _screened(choice, kind, X, y, groups, train, test):
+    return choice.screen(kind, *_part(X, y, groups, train)[:3])
+
+
+def _outcome(choice, kind, X, y, groups, train, test):
+    """The fitted pipeline, or what it says of the test samples if there are any."""
+    *samples, known = _part(X, y, groups, train)
+    model = choice.fit(kind, *samples)
+    if test is None:
+        return model
     values, probabilities = scores_of(model, np.asarray(X[test]))
     lowest = values.min(initial=0.0) - (1e4 if probabilities else 1.0)
     scores = np.full((len(test), int(y.max()) + 1), lowest)

@@ -16,11 +16,19 @@ from tensorcrp.base.state import OneState, replaced_at_once
 from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
 from tensorcrp.files.found import find
 from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
-from tensorcrp.files.reading import Samples, check_like, check_settings, read
+from tensorcrp.files.reading import (
+    OF_ARRAYS,
+    check_like,
+    check_options,
+    check_settings,
+    read,
+)
+from tensorcrp.files.samples import Samples
 from tensorcrp.files.training import (
     chosen_classifier,
     halves_of,
     learnt,
+    left_out_of,
     reading_parameters,
 )
 from tensorcrp.preprocessing import KINDS
@@ -54,7 +62,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         Transformation along time, see `tensorcrp.preprocessing.Motion`. "auto" chooses
         one for clips and takes "none" for all else.
     data, target : str, default=None
-        Variables of samples and labels in a file of arrays.
+        Variables of samples and labels in a file of arrays. New files may have others:
+        `set_params` on the fitted model.
     samples : {"first", "last"}, default="first"
         Which axis of an array counts the samples.
     search : TensorCRPCV, default=None
@@ -85,7 +94,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         Held-out "accuracy", "chance" and "majority" beside it, "confusion" (true class
         by predicted class), scores of every "motion", the "temperature" by which
         probabilities are made less sure, as held-out files ask for, and with
-        ``train/`` and ``test/`` folders "test_accuracy".
+        ``train/`` and ``test/`` folders "test_accuracy" and "left_out", the names of
+        folders beside them, such as ``val``.
     held_out_ : Predictions
         Of the training files, each by a model chosen without it. Not in model files.
     skipped_ : list of (str, str)
@@ -176,8 +186,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         ----------
         data : path, or list of paths
             A folder with one subfolder per class, or with ``train/`` and ``test/``
-            folders of such; a file of arrays (``.npz``, ``.mat``, HDF5, Zarr) or of
-            epochs (``.fif``); or files with labels `y`.
+            folders of such (``val/`` is left out); a file of arrays (``.npz``,
+            ``.mat``, HDF5, Zarr) or of epochs (``.fif``); or files with labels `y`.
         y : array-like of shape (n,), default=None
             Class of each file (of each sample in a file of arrays); None for the names
             of the subfolders, or the labels in the file.
@@ -193,10 +203,14 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         with replaced_at_once(self) as new:
             new._check_parameters()
             halves = halves_of(data) if y is None else None
-            found = find(data if halves is None else halves[0], labelled=y is None)
-            vars(new).update(learnt(new.get_params(deep=False), found, y, groups))
+            first = data if halves is None else halves[0]
+            found = find(first, labelled=y is None, on_error=new.on_error)
+            params = new.get_params(deep=False)
+            check_options(found.kind, params, type(new)().get_params(deep=False))
+            vars(new).update(learnt(params, found, y, groups))
             if halves is not None:
                 new._add_test(halves[1])
+                new.scores_["left_out"] = left_out_of(data, halves)
         return self
 
     def _add_test(self, folder):
@@ -337,16 +351,22 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             names = self.reader_["mode_names"]
             samples, kind = Samples(data, np.arange(n), files, [None] * n, names), None
         else:
-            found = find(data, labelled=False)
+            found = find(data, labelled=False, on_error=self.on_error)
             kind = found.kind
             if kind != self.reader_["kind"]:
                 check_like(self.reader_, kind, np.empty((0, 0)), {})
-            samples = self._read(found, self.reader_)
+            samples = self._read(found)
         check_like(self.reader_, kind, samples.X, samples.more)
         return samples
 
-    def _read(self, found, reader):
-        return read(found, reader, **reading_parameters(self.get_params(deep=False)))
+    def _read(self, found):
+        """Samples as at fit, but for variables that have been renamed since."""
+        params = self.get_params(deep=False)
+        names = {name: params[name] for name in OF_ARRAYS}
+        reader = self.reader_ | names
+        check_options(found.kind, reader, self.reader_)
+        renamed = names["target"] != self.reader_["target"]
+        return read(found, reader, **reading_parameters(params), labelled=renamed)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")

@@ -1,69 +1,54 @@
 """Files to samples, in one way for training and for use.
 
-In: `Found` and the settings of a reader. Out: `Samples`: an array (m, l_1, ..., l_N)
-and, for each of its entries, the file it comes from. A file may give several samples
-(windows of a clip); a file of arrays or epochs is a row of samples of their own.
+In: `FoundFiles` and the settings of a reader. Out: `Samples`: an array
+(m, l_1, ..., l_N) and, for each of its entries, the file it comes from. A file may give
+several samples (windows of a clip); a file of arrays or epochs is a row of samples of
+their own.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from tensorcrp.base.parameters import check_choice, check_integer
-from tensorcrp.base.types import Array, Integers
-from tensorcrp.datasets import read_images, read_tensors
+from tensorcrp.datasets import read_images
 from tensorcrp.files.cache import cached_clips
-from tensorcrp.signals import epochs_to_tensor
+from tensorcrp.files.recordings import read_many
+from tensorcrp.files.samples import Samples
 from tensorcrp.video import read_clips
 
 KINDS = ("clips", "images", "arrays", "epochs")
 SIZE = (32, 32)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Samples and where they come from.
+def read(found, reader, on_error="raise", labelled=True, **how):
+    """Samples of files, read as the settings `reader` say.
 
-    Attributes
+    Parameters
     ----------
-    X : ndarray of shape (m, l_1, ..., l_N)
-    owner : ndarray of int, shape (m,)
-        Index into `files`.
-    files : list of str
-        A file, or a file and the number of the sample in it, ``a.npz[3]``.
-    labels : list of str or None
-        Class of each of `files`; None where it is not known.
-    mode_names : tuple of str
-    skipped : list of (str, str)
-        Files that could not be read, with the reason.
-    more : dict
-        Channel names and times of epochs, further arrays of a file.
+    found : FoundFiles
+    reader : dict
+        Settings.
+    on_error : {"raise", "skip"}, default="raise"
+    labelled : bool, default=True
+        Insist on one label per sample of a file of many.
+    **how
+        `n_jobs`, `cache` and `progress` for clips.
+
+    Returns
+    -------
+    Samples
     """
-
-    X: Array
-    owner: Integers
-    files: list[str]
-    labels: list[str | None]
-    mode_names: tuple[str, ...]
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    more: dict[str, Any] = field(default_factory=dict)
-
-
-def read(found, reader, on_error="raise", n_jobs=1, cache=None, progress=False):
-    """Samples of files, read as the settings `reader` say."""
     if found.kind == "clips":
-        return _read_clips(found, reader, on_error, n_jobs, cache, progress)
+        return _read_clips(found, reader, on_error, **how)
     if found.kind == "images":
         return _read_images(found, reader, on_error)
-    one = _read_arrays if found.kind == "arrays" else _read_epochs
-    return _joined([one(path, reader) for path in found.files])
+    return read_many(found, reader, on_error, labelled)
 
 
-def _read_clips(found, reader, on_error, n_jobs, cache, progress):
+def _read_clips(found, reader, on_error, n_jobs=1, cache=None, progress=False):
     names = ("frames", "size", "color", "sampling", "stride")
     options = {name: reader[name] for name in names}
     how = {"n_jobs": n_jobs or 1, "progress": progress, "on_error": on_error}
@@ -92,56 +77,25 @@ def _by_file(found, X, owners, mode_names, skipped):
     return Samples(X, owner, files, labels, mode_names, skipped)
 
 
-def _read_arrays(path, reader):
-    """All samples of a file of arrays; new files need no labels."""
-    options = {name: reader[name] for name in ("data", "samples")}
-    try:
-        bunch = read_tensors(path, target=reader["target"], **options)
-    except ValueError:
-        if reader["target"] is None:
-            raise
-        bunch = read_tensors(path, **options)
-    more = {k: v for k, v in bunch.items() if np.shape(v)[:1] == bunch.data.shape[:1]}
-    labels = None if bunch.target is None else [str(each) for each in bunch.target]
-    return _numbered(path, bunch.data, labels, bunch.mode_names, more)
+# --- options ----------------------------------------------------------------------
+
+# Parameters of a FileClassifier that some kinds of files have no use for.
+OF_ARRAYS = ("data", "target", "samples")
+_OF_KINDS = {
+    **dict.fromkeys(OF_ARRAYS, ("arrays",)),
+    **dict.fromkeys(("frames", "sampling", "stride"), ("clips",)),
+    **dict.fromkeys(("size", "color"), ("clips", "images")),
+}
 
 
-def _read_epochs(path, reader):
-    """Epochs of MNE; classes are the names of events."""
-    try:
-        import mne
-    except ImportError as error:
-        raise ImportError(f"reading {path} needs MNE: pip install mne") from error
-    epochs = mne.read_epochs(path, verbose="ERROR")
-    bunch = epochs_to_tensor(epochs)
-    by_code = dict(zip(np.unique(bunch.target), bunch.target_names, strict=True))
-    labels = [by_code[code] for code in bunch.target]
-    more = {"channel_names": list(bunch.channel_names), "times": bunch.times}
-    return _numbered(path, bunch.data, labels, bunch.mode_names, more)
-
-
-def _numbered(path, X, labels, mode_names, more):
-    files = [f"{path}[{i}]" for i in range(len(X))]
-    labels = [None] * len(X) if labels is None else labels
-    return Samples(X, np.arange(len(X)), files, labels, mode_names, [], more)
-
-
-def _joined(parts):
-    """Samples of several files one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0]
-    for part in parts[1:]:
-        if part.X.shape[1:] != first.X.shape[1:]:
+def check_options(kind, params, defaults):
+    """Raise ValueError if an option is given that files of this kind ignore."""
+    for name, kinds in _OF_KINDS.items():
+        if kind not in kinds and params[name] != defaults[name]:
             raise ValueError(
-                f"{part.files[0]} has shape {part.X.shape[1:]} where earlier samples "
-                f"have {first.X.shape[1:]}; give files of one shape."
+                f"{name}={params[name]!r} is for {' and '.join(kinds)}, and these "
+                f"files are {kind}: leave it out."
             )
-    X = np.concatenate([part.X for part in parts])
-    files = [file for part in parts for file in part.files]
-    labels = [label for part in parts for label in part.labels]
-    shared = {k: first.more[k] for k in ("channel_names", "times") if k in first.more}
-    return Samples(X, np.arange(len(X)), files, labels, first.mode_names, [], shared)
 
 
 # --- settings of a reader, and samples that do not agree with them -----------------

@@ -46,12 +46,16 @@ def interval(accuracy, n):
 
 
 def surprising(held_out, n=5):
-    """Indices of the files that were labelled wrongly, the most certain error first."""
+    """Indices of the files that fit their own class least, the least first.
+
+    By the probability of their own class; of scores that are none, by how far the best
+    other class is ahead.
+    """
     own = np.searchsorted(held_out.classes, held_out.truth)
     rows = np.arange(len(own))
     others = held_out.scores.astype(float, copy=True)
-    mine = others[rows, own]
-    others[rows, own] = -np.inf
-    lead = others.max(axis=1) - mine
-    order = np.argsort(-lead, kind="stable")
-    return [int(i) for i in order if held_out.labels[i] != held_out.truth[i]][:n]
+    fit = others[rows, own]
+    if not held_out.are_probabilities:
+        others[rows, own] = -np.inf
+        fit = fit - others.max(axis=1)
+    return [int(i) for i in np.argsort(fit, kind="stable")[:n]]

@@ -1,6 +1,6 @@
 """What a classifier of files learns from labelled files.
 
-In: `Found` files, labels, groups and the parameters of a `FileClassifier`. Out: its
+In: `FoundFiles`, labels, groups and the parameters of a `FileClassifier`. Out: its
 fitted attributes.
 """
 
@@ -8,9 +8,10 @@ import os
 from dataclasses import replace
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
-from tensorcrp.files.choosing import CLASSIFIERS, Choice, held_out_scores, motions
+from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
 from tensorcrp.files.grouping import file_groups
 from tensorcrp.files.predictions import (
     Predictions,
@@ -19,6 +20,7 @@ from tensorcrp.files.predictions import (
     tempered,
 )
 from tensorcrp.files.reading import SIZE, described, read
+from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import summary
 from tensorcrp.video import train_test_folders
 
@@ -33,7 +35,7 @@ def learnt(params, found, y, groups):
     ----------
     params : dict
         Parameters of a `FileClassifier`.
-    found : Found
+    found : FoundFiles
     y, groups
         As in `FileClassifier.fit`.
     """
@@ -45,7 +47,7 @@ def learnt(params, found, y, groups):
     samples = read(found, options, **reading_parameters(params))
     if y is not None and not of_files:
         samples = replace(samples, labels=_one_each(y, samples.files, "y"))
-    classes, codes = _classes(samples)
+    classes, codes = _classes(samples, NOUNS[found.kind])
     reader = described(found.kind, samples, options)
     numbers = _group_numbers(groups, found, samples, len(classes))
     choice = _choice(params, reader)
@@ -75,8 +77,15 @@ def _choice(params, reader):
         mode,
         params["search"],
         params["cv"],
-        params["random_state"],
+        _one_seed(params["random_state"]),
     )
+
+
+def _one_seed(random_state):
+    """One number for every search: each makes its folds anew."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return check_random_state(random_state).randint(2**31)
+    return random_state
 
 
 def _chosen(choice, samples, classes, codes, groups, params):
@@ -84,17 +93,17 @@ def _chosen(choice, samples, classes, codes, groups, params):
     y, owner, n = codes[samples.owner], samples.owner, len(samples.files)
     inside = owner if len(owner) > n else None  # windows of a file stay together
     inside = inside if groups is None else groups[owner]
-    values, probabilities, folds = held_out_scores(
+    chosen = chosen_and_held_out(
         choice, samples.X, y, inside, params["n_jobs"], params["verbose"]
     )
+    values, probabilities = chosen.scores, chosen.are_probabilities
     truth = [str(each) for each in classes[codes]]
     temperature = best_temperature(values, owner, codes) if probabilities else 1.0
     values = tempered(values, temperature) if probabilities else values
     scores = per_file(values, owner, n)
     held_out = Predictions(samples.files, scores, classes, probabilities, truth)
-    model, screened = choice.fit(samples.X, y, inside)
-    found = summary(held_out, codes, screened, folds, groups)
-    return model, held_out, found | {"temperature": temperature}
+    found = summary(held_out, codes, chosen.screened, chosen.n_folds, groups)
+    return chosen.model, held_out, found | {"temperature": temperature}
 
 
 def chosen_classifier(classifier):
@@ -109,10 +118,8 @@ def _group_numbers(groups, found, samples, n_classes):
     """Numbers (n,) of the groups of the files that were read, or None."""
     if groups is None:
         return None
-    if isinstance(groups, str) and groups in samples.more:
-        given = np.asarray(samples.more[groups])
-    elif isinstance(groups, str):
-        given = file_groups(groups, samples.files)
+    if isinstance(groups, str):
+        given = _named_groups(groups, samples)
     else:
         whole = found.kind in ("arrays", "epochs")
         of_all = samples.files if whole else found.files
@@ -129,11 +136,36 @@ def _group_numbers(groups, found, samples, n_classes):
     return numbers
 
 
+def _named_groups(rule, samples):
+    """Groups by an array of the file, a column of its table, or a rule for paths."""
+    n = len(samples.files)
+    columns = {
+        name: values for name, values in samples.more.items() if len(values) == n
+    }
+    if rule in columns:
+        return np.asarray(columns[rule])
+    try:
+        return file_groups(rule, samples.files)
+    except ValueError as error:
+        known = ", ".join(sorted(set(columns) - {"data", "target"}))
+        words = f" Arrays or columns of the files are: {known}." if known else ""
+        raise ValueError(f"{error}{words}") from error
+
+
 def halves_of(data):
     """The training and the test folder, if a folder has the two."""
     if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
         return train_test_folders(data)
     return None
+
+
+def left_out_of(data, halves):
+    """Names of folders beside the two halves, such as ``val``."""
+    return [
+        entry.name
+        for entry in sorted(os.scandir(data), key=lambda entry: entry.name)
+        if entry.is_dir() and entry.name[0] != "." and entry.path not in halves
+    ]
 
 
 def _one_each(values, files, name):
@@ -143,7 +175,7 @@ def _one_each(values, files, name):
     return [str(each) for each in values]
 
 
-def _classes(samples):
+def _classes(samples, noun):
     """Names of the classes, and the number of each file's class."""
     missing = [
         f
@@ -153,19 +185,20 @@ def _classes(samples):
     if missing:
         raise ValueError(
             f"{missing[0]} has no label: put the files of each class into a subfolder "
-            "of its own, folder/class/file, or name the labels of a file by target."
+            "of its own, folder/class/file, or pass target= for a file of arrays."
         )
     classes, codes, counts = np.unique(
         samples.labels, return_inverse=True, return_counts=True
     )
     if len(classes) < 2:
         raise ValueError(
-            f"there is one class, {classes[0]!r}; a classifier needs two or more."
+            f"there is one class, {classes[0]}; a classifier needs two or more."
         )
     if counts.min() < LEAST:
+        least = f"{counts.min()} readable {noun}{'s' if counts.min() > 1 else ''}"
         raise ValueError(
-            f"the class {classes[counts.argmin()]!r} has {counts.min()} readable "
-            f"files; at least {LEAST} are needed to choose with some and test with "
-            "others. Add files, or remove the class."
+            f"the class {classes[counts.argmin()]} has {least}; at least {LEAST} are "
+            f"needed to choose with some and test with others. Add {noun}s, or remove "
+            "the class."
         )
     return classes, codes

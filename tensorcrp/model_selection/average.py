@@ -1,7 +1,12 @@
 """Averages of models: several points of a grid as one linear map.
 
-In: models of lanes, and per lane the numbers of components of the members of the
-average, with their weights. Out: projections (H, P).
+In: lanes, and per lane the numbers of components of the members of the average, with
+their weights. Out: projections (H, P).
+
+The models are those of the folds, fitted to the training samples of each, and one of
+all samples with the weight of all folds. Those of the folds were scored: block ascent
+finds local maxima, and the one that a fit to all samples finds may be another. The last
+has seen all samples: with few of them, those that a fold leaves out are missed.
 
 Each member's features are made white within classes if so asked, divided by their
 root mean squared distance, and weighted by the root of its weight: the squared distance
@@ -14,19 +19,24 @@ its projection p.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from tensorcrp.base.fitting import statistics
+from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import DistanceFeatures
-from tensorcrp.model_selection.folds import Search, fitted, scored, within_scatter
+from tensorcrp.model_selection.folds import (
+    Search,
+    features_of,
+    fitted,
+    scored,
+    within_scatter,
+)
 from tensorcrp.model_selection.grid import Grid
-from tensorcrp.solver.path import fit_path
 
 
 def lane_mixing(
@@ -114,30 +124,40 @@ class Average:
             members.setdefault(lane, []).append((grid.sizes[which], float(weight)))
         return cls([lanes[i] for i in members], list(members.values()), white)
 
-    def projections(self, search: Search) -> Floats:
-        """Projections (H, P) of raw samples, fitted to all of them.
+    def projections(self, search: Search, models: Sequence[Any]) -> Floats:
+        """Projections (H, P) of raw samples: every fold, then all samples.
 
         Parameters
         ----------
         search : Search
             Samples and how the solver works.
+        models : list of dict
+            Per fold, the `FoldModel` of every lane.
 
         Returns
         -------
         ndarray of shape (H, P)
-            Lane after lane.
+            If that were more than P rows, P rows with the same distances.
         """
         longest = max(size for each in self.members for size, _ in each)
-        lanes = [(search.metrics[m], rank, reg) for m, rank, reg in self.lanes]
-        scatter = statistics(search.X, search.y, search.weight, search.max_memory)
-        spec = replace(search.spec, lanes=lanes, n_components=longest)
-        rows = [model.projections for model in fit_path(scatter, spec)]
-        features = search.plain.features(np.concatenate(rows))
-        parts = np.split(features, len(rows), axis=1)
-        everyone = np.arange(len(search.y))
-        mixings = self._mixings(parts, search, everyone)
+        with bounded_threads(search.X.nbytes, SMALL_PASSES):
+            last = search.models(self.lanes, search.weight, longest)
+            whole = self._rows(search, dict(zip(self.lanes, last, strict=True)))
+            rows = [self._rows(search, each) for each in models]
+        rows = np.concatenate([*rows, np.sqrt(len(models)) * whole])
+        more = len(rows) > rows.shape[1]
+        return np.linalg.qr(rows, mode="r") if more else rows
+
+    def _rows(self, search, models):
+        """Projections of the models of a fold, mixed by the features of all samples."""
+        longest = [max(size for size, _ in each) for each in self.members]
+        found = [search.projections(models[lane]) for lane in self.lanes]
+        rows = [each[:h] for each, h in zip(found, longest, strict=True)]
+        features = features_of(search.X, np.concatenate(rows))
+        parts = np.split(features, np.cumsum(longest)[:-1], axis=1)
+        mixings = self._mixings(parts, search, np.arange(len(search.y)))
         pairs = zip(mixings, rows, strict=True)
-        return np.concatenate([each @ some[: len(each)] for each, some in pairs])
+        return np.concatenate([mixing @ some for mixing, some in pairs])
 
     def _mixings(self, features, search, train):
         """What turns the features (n, h) of each lane into those of its members."""
@@ -148,16 +168,18 @@ class Average:
         ]
 
     def scores(self, search, candidates, scoring, folds):
-        """Mean scores of (distance, classifier) pairs on averaged features."""
+        """Mean scores of (distance, classifier) pairs on averaged features.
+
+        `folds` are pairs of a fold and its models, as in `projections`.
+        """
         scorers = [check_scoring(each, scoring) for _, each in candidates]
-        each = [self._of_fold(search, candidates, scorers, fold) for fold in folds]
+        each = [self._of_fold(search, candidates, scorers, *pair) for pair in folds]
         return np.mean(each, axis=0)
 
-    def _of_fold(self, search, candidates, scorers, fold):
+    def _of_fold(self, search, candidates, scorers, fold, models):
         """Scores of (distance, classifier) pairs on the averaged features of a fold."""
         (train, test), y = fold, search.y
-        weight = search.weight * np.bincount(train, minlength=len(y))
-        features = list(search.features(self.lanes, weight))
+        features = [search.features(models[lane]) for lane in self.lanes]
         mixings = self._mixings(features, search, train)
         pairs = zip(features, mixings, strict=True)
         stack = np.hstack([each[:, : len(mix)] @ mix for each, mix in pairs])

@@ -1,8 +1,8 @@
-"""Features and scores of one fold of a search.
+"""Models and scores of one fold of a search.
 
 In: samples ``X`` (n, l_1, ..., l_N) with labels, training and test samples of a fold,
-lanes of a grid. Out: for every lane the features (n, h) of all samples by the training
-samples of the fold, and the scores of a classifier on them.
+lanes of a grid. Out: for every lane the model of the training samples of the fold, and
+the scores of a classifier on its features.
 
 All lanes are one run of the solver, and components are nested. At full rank, where
 nothing but inner products counts, samples that are fewer than their entries are
@@ -25,14 +25,17 @@ from sklearn.utils.validation import has_fit_parameter
 from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
 from tensorcrp.base.memory import memory_limit
+from tensorcrp.base.namespace import host, spans
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import nearest, white_alike
 from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
+from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.metric import Euclidean
-from tensorcrp.solver.path import Spec, fit_path, is_full
+from tensorcrp.solver.model import Model
+from tensorcrp.solver.path import Spec, fit_path
 from tensorcrp.storage.sources import Source, map_samples
 
 
@@ -66,14 +69,42 @@ class Coordinates:
         share = n / P if spec.reg_scale == "relative" else 1.0
         return Euclidean(), "full", lane[2] * share
 
-    def features(self, rows):
-        """Features (n, h) of all samples for projections (h, P or n)."""
-        function = partial(_in_blocks, rows)
-        dtype = working_dtype(self.X)
-        features = np.asarray(map_samples(function, self.X, dtype, len(rows)))
-        if self.basis is not None:  # the sign is that of the largest of P entries
-            features = features * sign_of_largest(rows @ self.basis, axis=1).T
-        return features
+    def projections(self, model):
+        """Projections (h, P) of raw samples."""
+        if self.basis is None:
+            return model.projections
+        rows = model.projections @ self.basis
+        return rows * sign_of_largest(rows, axis=1)
+
+    def features(self, model):
+        """Features (n, h) of all samples."""
+        if self.basis is None:
+            return features_of(self.X, model.projections)
+        # The sign is that of the largest of P entries.
+        signs = sign_of_largest(model.projections @ self.basis, axis=1).T
+        return features_of(self.X, model.projections) * signs
+
+
+def features_of(X, projections):
+    """Features (n, h) of samples, in memory or not, for projections (h, P)."""
+    function = partial(_in_blocks, projections)
+    dtype = working_dtype(X)
+    return np.asarray(map_samples(function, X, dtype, len(projections)))
+
+
+@dataclass(frozen=True)
+class FoldModel:
+    """A model of a fold, and in which coordinates of a `Search` it was found.
+
+    Attributes
+    ----------
+    model : Model
+    vectors : int or None
+        Number of the metric whose vectors it was fitted to; None for the samples.
+    """
+
+    model: Model
+    vectors: int | None
 
 
 @dataclass(frozen=True)
@@ -89,7 +120,7 @@ class Search:
     weight : ndarray of shape (n,)
         Weight of each sample.
     spec : Spec
-        How the solver works, for the longest path.
+        How the solver works.
     metrics : list of Metric
         One per smoothness of the grid.
     fewest : int
@@ -105,10 +136,6 @@ class Search:
     fewest: int
     max_memory: float | None
 
-    def up_to(self, n_components):
-        """The same for a shorter path."""
-        return replace(self, spec=replace(self.spec, n_components=n_components))
-
     @cached_property
     def plain(self):
         """The samples as they are."""
@@ -116,32 +143,34 @@ class Search:
 
     @cached_property
     def vectors(self):
-        """Coordinates of the samples for full rank, per metric, or None.
+        """Coordinates of the samples for full rank, one per metric."""
+        return [Coordinates.of_vectors(self.X, metric) for metric in self.metrics]
+
+    def coordinates(self, vectors):
+        """What a `FoldModel` was fitted to."""
+        return self.plain if vectors is None else self.vectors[vectors]
+
+    def _vectors_of(self, lane, n_components):
+        """Number of the metric if a lane is fitted to its vectors, else None.
 
         As long as there is something left to separate, projections are sums of training
         samples; only then the other entries do not count.
         """
-        shape, h = self.X.shape[1:], self.spec.n_components
-        few = len(self.X) < prod(shape) and 2 * h <= self.fewest
-        if not (few and _has_room(self.X, self.max_memory)):
-            return None
-        return [Coordinates.of_vectors(self.X, metric) for metric in self.metrics]
+        (number, rank, _), shape = lane, self.X.shape[1:]
+        few = len(self.X) < prod(shape) and 2 * n_components <= self.fewest
+        fits = is_full(rank, shape) and few and _has_room(self.X, self.max_memory)
+        return number if fits else None
 
-    def view(self, number, rank):
-        """What a lane is fitted to."""
-        if is_full(rank, self.X.shape[1:]) and self.vectors is not None:
-            return self.vectors[number]
-        return self.plain
-
-    def models(self, lanes, weight):
-        """Pairs of view and model of every lane (number, rank, reg), for weights (n,).
+    def models(self, lanes, weight, n_components):
+        """A `FoldModel` of every lane (number, rank, reg), for weights (n,).
 
         Lanes that look at the same coordinates are one run of the solver.
         """
-        views = [self.view(number, rank) for number, rank, _ in lanes]
+        keys = [self._vectors_of(lane, n_components) for lane in lanes]
         found = [None] * len(lanes)
-        for view in {id(view): view for view in views}.values():
-            which = [i for i, each in enumerate(views) if each is view]
+        for key in dict.fromkeys(keys):
+            which = [i for i, each in enumerate(keys) if each == key]
+            view = self.coordinates(key)
             scatter = statistics(
                 view.X, self.y, weight, self.max_memory, self._least(lanes)
             )
@@ -149,9 +178,9 @@ class Search:
                 view.lane((self.metrics[number], rank, reg), self.spec)
                 for number, rank, reg in (lanes[i] for i in which)
             ]
-            models = fit_path(scatter, replace(self.spec, lanes=asked))
-            for i, model in zip(which, models, strict=True):
-                found[i] = view, model
+            spec = replace(self.spec, lanes=asked, n_components=n_components)
+            for i, model in zip(which, fit_path(scatter, spec), strict=True):
+                found[i] = FoldModel(model, key)
         return found
 
     def _least(self, lanes):
@@ -160,10 +189,19 @@ class Search:
         relative = self.spec.reg_scale == "relative"
         return min(reg for _, _, reg in lanes) if plain and relative else 0.0
 
-    def features(self, lanes, weight):
-        """Features (n, h) of all samples for every lane in turn."""
-        for view, model in self.models(lanes, weight):
-            yield view.features(model.projections)
+    def features(self, found, signed=True):
+        """Features (n, h) of all samples by a `FoldModel`.
+
+        If `signed` is false, their signs are anything: distances do not see them.
+        """
+        view = self.coordinates(found.vectors)
+        if not signed and isinstance(self.X, np.ndarray):
+            return found.model.unsigned_features(view.X)
+        return view.features(found.model)
+
+    def projections(self, found):
+        """Projections (h, P) of raw samples by a `FoldModel`."""
+        return self.coordinates(found.vectors).projections(found.model)
 
 
 def _has_room(X, max_memory):
@@ -172,8 +210,8 @@ def _has_room(X, max_memory):
     return not isinstance(X, Source) and wanted <= memory_limit(max_memory, wanted)
 
 
-def score_fold(search, lanes, sizes, score, fold):
-    """Scores (lanes, sizes) of one fold.
+def score_fold(search, lanes, sizes, score, signed, fold):
+    """Scores (lanes, sizes) of one fold, and a `FoldModel` of every lane.
 
     Parameters
     ----------
@@ -183,6 +221,8 @@ def score_fold(search, lanes, sizes, score, fold):
         Numbers of components.
     score : callable
         ``score(parts, size)``, see `nearest_neighbour` and `Scored`.
+    signed : bool
+        Whether the signs of features count.
     fold : pair of ndarray of int
         Training and test samples.
     """
@@ -190,12 +230,15 @@ def score_fold(search, lanes, sizes, score, fold):
     # The statistics skip what has no weight: no copy of the fold. A sample that comes
     # several times counts as often.
     weight = search.weight * np.bincount(train, minlength=len(search.y))
-    scores = []
+    scores, kept = [], []
     with bounded_threads(search.X.nbytes, SMALL_PASSES):
-        for features in search.features(lanes, weight):
+        for found in search.models(lanes, weight, sizes[-1]):
+            features = search.features(found, signed)
             parts = Parts(features, search.y, search.weight, train, test)
             scores.append([score(parts, size) for size in sizes])
-    return np.array(scores)
+            # Without what it has computed for features: those arrays are large.
+            kept.append(replace(found, model=replace(found.model)))
+    return np.array(scores), kept
 
 
 class Parts:
@@ -287,9 +330,9 @@ def fitted(classifier, features, y, weight):
 
 
 def _in_blocks(projections, X):
-    """Features in blocks of samples, so that other types are not converted at once."""
-    steps = range(0, len(X), 256)
-    return np.concatenate([flat_features(projections, X[i : i + 256]) for i in steps])
+    """Features on the host, in blocks: other types are not converted at once."""
+    parts = (X[part, ...] for part in spans(X.shape[0], 256))
+    return np.concatenate([host(flat_features(projections, part)) for part in parts])
 
 
 def folds_of(cv, X, y, groups):

@@ -21,8 +21,8 @@ from tensorcrp.base.parameters import check_integer, check_real, check_values
 from tensorcrp.base.projections import count_components
 
 TIE = 1e-12  # means of the same scores in another order differ by rounding
-SCALE = 0.02  # a point this much behind the best has 1 / e of its weight
-SURVIVORS = 3  # after the first folds, one lane in so many goes on
+ONE_FOLD = 0.02  # taken for the error of scores where one fold says nothing of it
+SURVIVORS = 3  # after the first folds, one lane in three goes on
 NAMES = ("smooth", "rank", "reg", "n_components")
 LONGEST = 100  # components; more than 2 (c - 1) only as far as this
 MULTIPLES = (1, 2, 4, 9)  # of c - 1
@@ -92,9 +92,21 @@ class Grid:
         return np.flatnonzero(best >= np.sort(best)[-count] - TIE)
 
     def members(self, scores, count):
-        """The best points, at most `count`, and their weights, which sum to one."""
-        best = self.order(scores)[:count]
-        weights = np.exp((scores[best] - scores[best[0]]) / SCALE)
+        """The best points, at most `count`, and their weights, which sum to one.
+
+        A point that is a standard error behind the best has 1 / e of its weight: with
+        few samples, where scores say little, more points share the average.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (folds, points)
+            NaN where a point did not see a fold.
+        count : int
+        """
+        means = np.mean(scores, axis=0)
+        best = self.order(means)[:count]
+        behind = means[best[0]] - means[best]
+        weights = np.exp(-behind / _error(scores[:, best]))
         return best, weights / weights.sum()
 
     def at_an_end(self, point, names):
@@ -105,6 +117,14 @@ class Grid:
             for name in names
             if len(values[name]) > 2 and _is_end(values[name], point[name])
         ]
+
+
+def _error(scores):
+    """Standard error of mean scores over folds, the same for all: (folds, points)."""
+    if len(scores) == 1:
+        return ONE_FOLD
+    error = np.sqrt(scores.var(axis=0, ddof=1).mean() / len(scores))
+    return max(error, TIE)  # all folds agree: ties alone are averaged
 
 
 def _is_end(values, value):

@@ -84,6 +84,13 @@ def check_scores(scores, classifier):
         )
 
 
+def _is_own(given, default):
+    """Whether a grid is the user's; a clone has copies of the default."""
+    if default is None or given is None:
+        return given is not default
+    return list(given) != list(default)
+
+
 def warn_of_ends(grid, search):
     """Warn if most of the average has its ridge at an end of the grid.
 
@@ -93,7 +100,7 @@ def warn_of_ends(grid, search):
     names = ["reg"] + [
         name
         for name in ("smooth", "n_components")
-        if getattr(search, name) is not default[name].default
+        if _is_own(getattr(search, name), default[name].default)
     ]
     ends = [grid.at_an_end(point, names) for point in search.members_]
     shares = {n: np.dot(search.weights_, [n in each for each in ends]) for n in names}

@@ -3,8 +3,8 @@
 In: samples ``X`` (n, l_1, ..., l_N), labels ``y``, grids of smoothness, ranks k, ridges
 and numbers of components h.
 Out: cross-validated scores of a classifier on the features, for every point of the
-grid, and an average of the good points, refitted on all samples: one linear map with a
-classifier.
+grid, and an average of the models at the good points, of the folds and of all samples:
+one linear map with a classifier.
 
 All lanes (smoothness, rank, ridge) of a fold are one run of the solver, and components
 are nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
@@ -17,8 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp.base.estimator import TensorTransformer, check_samples
 from tensorcrp.base.fitting import statistics
@@ -27,10 +25,11 @@ from tensorcrp.base.projections import check_search_parameters, metric_of
 from tensorcrp.base.state import replaced_at_once
 from tensorcrp.base.types import (
     Array,
+    ClassWeight,
     Floats,
     Folds,
     Init,
-    RandomState,
+    RandomSource,
     Rank,
     RegScale,
     Samples,
@@ -40,7 +39,7 @@ from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection.average import Average
 from tensorcrp.model_selection.classified import FeatureClassifier
 from tensorcrp.model_selection.distances import Distance, DistanceFeatures
-from tensorcrp.model_selection.folds import Search, fitted, folds_of
+from tensorcrp.model_selection.folds import Search, features_of, fitted, folds_of
 from tensorcrp.model_selection.grid import Grid, check_grids, sizes_of
 from tensorcrp.model_selection.ordering import (
     check_ordered,
@@ -63,17 +62,19 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
     """TensorCRP with its parameters chosen, and models averaged, by cross-validation.
 
     Every point of a grid of smoothness, rank, ridge and number of components is scored
-    on the folds. The best points, refitted on all samples, are averaged:
-    their features are scaled, weighted and put side by side, so that `transform` is
-    still one matrix product. With few samples that is more accurate than the best point
-    alone, which is best by chance to a good part.
+    on the folds. The models of the folds at the best points, and those of all samples,
+    are averaged: their features are scaled, weighted and put side by side, so that
+    `transform` is still one matrix product. With few samples that is more accurate than
+    the best point alone, which is best by chance to a good part.
 
     Parameters
     ----------
     estimator : classifier or sequence of classifiers, default=None
-        Classifier of the features; None means ``KNeighborsClassifier(1)``. Of several,
-        the first scores the points of the grid, and the folds choose one for the
-        averaged features.
+        Classifier of the features. Of several, the first scores the points of the grid,
+        and the folds choose one for averaged features. None means
+        ``KNeighborsClassifier(1)`` and ``SVC(C=10)``, or with `class_weight` a
+        LogisticRegression, which takes weights. `predict_proba` and
+        `decision_function` are there if the chosen classifier has them.
     ranks : sequence of int or "full", default=(1, 2, "full")
         Ranks to try. "full" is ridge LDA on vectorised samples.
     regs : sequence of float, default=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -89,8 +90,10 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         as many entries.
     white : bool, default=True
         Whether features are made white within classes; see `TensorCRP`.
-    average : int, default=20
-        Largest number of points to average; 1 for the best point alone.
+    average : int, default=5
+        Number of points whose models are averaged: one model per fold, and one of all
+        samples with the weight of all folds. 1 for the best point alone, refitted on
+        all samples.
     distance : {"euclidean", "cosine", "both"} or sequence of them, default="both"
         The distance of features that the classifier sees, see `DistanceFeatures`. Of
         several, the folds choose one.
@@ -106,7 +109,9 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
     reg_scale : {"relative", "absolute"}, default="relative"
         Unit of the ridges, as in `TensorCRP`.
     between : {"classes", "samples"}, default="classes"
-        How class means count, as in `TensorCRP`.
+        How class means count, as in `TensorCRP`. With two classes it has no effect.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes in every fit and score, as in `TensorCRP`.
     init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
         Start of each projection, as in `TensorCRP`.
     n_init : int, default=1
@@ -119,7 +124,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         after `max_iter` sweeps.
     sample_shape : tuple of int, default=None
         Shape of a sample when the rows of X are flattened samples.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Source of random starts, the same for every fold.
     n_jobs : int, default=None
         Number of processes over the folds. Ignored if X is not in memory: folds then
@@ -213,19 +218,20 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         ordered: Sequence[bool] | None = None,
         n_components: int | Sequence[int] | Array | None = None,
         white: bool = True,
-        average: int = 20,
+        average: int = 5,
         distance: Distance | Sequence[Distance] = "both",
         cv: Folds = 5,
         race: bool = True,
         scoring: Any = None,
         reg_scale: RegScale = "relative",
         between: Weighting = "classes",
+        class_weight: ClassWeight = None,
         init: Init = "lda",
         n_init: int = 1,
         max_iter: int = 1,
         tol: float = 0.0,
         sample_shape: Sequence[int] | None = None,
-        random_state: RandomState = None,
+        random_state: RandomSource = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
         verbose: int = 0,
@@ -244,6 +250,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         self.scoring = scoring
         self.reg_scale = reg_scale
         self.between = between
+        self.class_weight = class_weight
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -292,8 +299,9 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
             options = new._options(X)
-            best = new._choose(grid, score_points(search, grid, folds, options))
-            new._refit(search, grid, best, folds, options)
+            scores, models = score_points(search, grid, folds, options)
+            best = new._choose(grid, scores)
+            new._refit(search, grid, best, folds, models, options)
         return self
 
     def _basis(self):
@@ -308,22 +316,18 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
     def _choose(self, grid, scores):
         """The best point from scores (folds, points), and those of the average."""
         self.cv_results_ = results_of(grid, scores)
-        whole = np.where(
-            self.cv_results_["n_splits"] == len(scores),
-            self.cv_results_["mean_test_score"],
-            np.nan,
-        )
-        check_scores(self.cv_results_["mean_test_score"], self._classifiers()[0])
-        best, self.weights_ = grid.members(whole, self.average)
+        means = self.cv_results_["mean_test_score"]
+        check_scores(means, self._classifiers()[0])
+        best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])
-        self.best_score_ = float(whole[self.best_index_])
+        self.best_score_ = float(means[self.best_index_])
         self.best_params_ = points[self.best_index_]
         self.members_ = [points[i] for i in best]
         warn_of_ends(grid, self)
         return best
 
-    def _refit(self, search, grid, best, folds, options):
+    def _refit(self, search, grid, best, folds, models, options):
         """The best point and the average on all samples, and the classifier."""
         names = ("white", "reg_scale", "between", "init", "n_init", "max_iter", "tol")
         shared = {name: getattr(self, name) for name in (*names, "max_memory")}
@@ -336,10 +340,10 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         average = Average.of(grid, best, self.weights_, self.white)
         self.projections_ = crp.projections_
         if len(best) > 1:
-            self.projections_ = average.projections(search)
-        chosen = best_candidate(search, average, folds, options)
+            self.projections_ = average.projections(search, models)
+        chosen = best_candidate(search, average, folds, models, options)
         distance, classifier, self.candidates_ = chosen
-        features = search.plain.features(self.projections_)
+        features = features_of(search.X, self.projections_)
         self.distances_ = DistanceFeatures(distance)
         self.distances_.fit(features, sample_weight=search.weight)
         seen = self.distances_.transform(features)
@@ -352,7 +356,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             classifiers=self._classifiers(),
             distances=[self.distance] if one else list(self.distance),
             scoring=self.scoring,
-            is_nearest=self.estimator is None and self.scoring is None,
+            is_nearest=self._takes_nearest and self.scoring is None,
             white=self.white,
             race=self.race,
             n_jobs=None if isinstance(X, Source) else self.n_jobs,
@@ -383,15 +387,6 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             tol=self.tol,
             random_state=one_seed(self.random_state),
         )
-
-    def _classifiers(self):
-        """The classifiers to choose from, unfitted."""
-        if self.estimator is None:
-            return [KNeighborsClassifier(1)]
-        several = isinstance(self.estimator, (list, tuple))
-        return [
-            clone(each) for each in (self.estimator if several else [self.estimator])
-        ]
 
     def _check_parameters(self):
         check_grids(self.ranks, self.regs, self.smooth)

@@ -1,7 +1,8 @@
 """The work of a search: scores of points on folds, a race, the choice of a classifier.
 
 In: what all folds share (`Search`), a grid, folds and options. Out: scores (folds,
-points), and the distance and classifier with the best score on averaged features.
+points), the models that were scored, and the distance and classifier with the best
+score on averaged features.
 """
 
 from __future__ import annotations
@@ -73,30 +74,44 @@ def one_seed(random_state):
     """One number for every fold: a generator would depend on their order."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(2**31)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
     return random_state
 
 
 def score_points(search, grid, folds, options):
-    """Scores (folds, points); NaN in the folds that points did not see in a race."""
-    lanes = grid.lanes()
+    """Scores of points on folds, and the models that they belong to.
+
+    Returns
+    -------
+    scores : ndarray of shape (folds, points)
+        NaN in the folds that points did not see in a race.
+    models : list of dict
+        Per fold, a `FoldModel` of every lane that saw all folds.
+    """
+    lanes, models = grid.lanes(), []
     table = np.full((len(folds), len(lanes), len(grid.sizes)), np.nan)
     first = FIRST_FOLDS if options.race else len(folds)
 
     def run(some, n_sizes, part):
-        few = [lanes[i] for i in np.arange(len(lanes))[some]]
-        sizes = grid.sizes[:n_sizes]
-        score = partial(score_fold, search.up_to(sizes[-1]), few, sizes)
-        score = partial(score, options.score())
+        few, sizes = [lanes[i] for i in some], grid.sizes[:n_sizes]
+        score = partial(score_fold, search, few, sizes)
+        score = partial(score, options.score(), not options.is_nearest)
         shown = progress(folds[part], "TensorCRPCV", options.shown)
-        scores = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
-        table[part, some, :n_sizes] = np.stack(scores)
+        each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
+        table[part, some, :n_sizes] = np.stack([scores for scores, _ in each])
+        models.extend(dict(zip(few, kept, strict=True)) for _, kept in each)
 
-    run(slice(None), len(grid.sizes), slice(0, first))
+    run(np.arange(len(lanes)), len(grid.sizes), slice(0, first))
     if first < len(folds):
         so_far = table[:first].mean(axis=0)
         some = grid.survivors(so_far, LEAST_LANES)
+        alive = {lanes[i] for i in some}
+        for kept in models:
+            for lane in kept.keys() - alive:
+                del kept[lane]
         run(some, _sizes_worth_it(so_far[some]), slice(first, None))
-    return table.reshape(len(folds), -1)
+    return table.reshape(len(folds), -1), models
 
 
 def _sizes_worth_it(scores):
@@ -111,12 +126,13 @@ def _sizes_worth_it(scores):
     return 1 + int(known.argmax(axis=1).max())
 
 
-def best_candidate(search, average, folds, options):
+def best_candidate(search, average, folds, models, options):
     """Distance and classifier with the best score on averaged features, and a table."""
     candidates = list(product(options.distances, options.classifiers))
     if len(candidates) == 1:
         return *candidates[0], []
-    shown = progress(folds, "classifiers", options.shown)
+    pairs = list(zip(folds, models, strict=True))
+    shown = progress(pairs, "classifiers", options.shown)
     scores = average.scores(search, candidates, options.scoring, shown)
     table = [
         {"distance": distance, "estimator": str(each), "score": float(score)}

@@ -35,7 +35,7 @@ from tensorcrp.baselines.catalogue import (
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection import DistanceFeatures, TensorCRPCV
 from tensorcrp.scatter import ClassScatter
-from tensorcrp.signals import ChannelScaler
+from tensorcrp.signals import ChannelImputer, ChannelScaler
 
 _SEARCH = {
     "best_estimator_": "crp h",
@@ -60,14 +60,14 @@ MODELS = {
     | ASCENT
     | HISTORIES
     | RIDGE
-    | {"root_error_": "number", "mixing_": "optional h h"},
+    | {"root_error_": "number", "mixing_": "optional h h", "converged_": "truths h"},
     TensorCRPCV: _SEARCH | _SHARED,
     **{each.cls: each.saved for each in BASELINES},
 }
 # Attributes that are those of a nested model; a file holds them there and only there.
 NESTED = {TensorCRPCV: ("best_estimator_", set(_SHARED))}
 # What files of earlier minor versions do not have, and what it was then.
-LATER = {"root_error_": 0.0, "mixing_": None}
+LATER = {"root_error_": 0.0, "mixing_": None, "converged_": None}
 
 _GAUSSIAN = dict.fromkeys(["theta_", "var_"], "array c n")
 _GAUSSIAN |= dict.fromkeys(["class_prior_", "class_count_"], "array c")
@@ -100,6 +100,7 @@ SCALER_RULES = {
     Normalizer: {},
     DistanceFeatures: {"mean_": "array n", "scales_": "array t"},
     ChannelScaler: dict.fromkeys(["mean_", "scale_"], "array l"),
+    ChannelImputer: {"mean_": "array *", "covariance_": "array l l"},
 }
 
 _SPLITTERS = """KFold StratifiedKFold GroupKFold StratifiedGroupKFold ShuffleSplit
@@ -121,5 +122,5 @@ SPLITTERS = by_name(getattr(model_selection, name) for name in _SPLITTERS)
 # What skops.io does not know by itself.
 SKOPS_TYPES: tuple[str, ...] = tuple(
     f"{cls.__module__}.{cls.__qualname__}"
-    for cls in (*MODELS, ClassScatter, ChannelScaler, DistanceFeatures)
+    for cls in (*MODELS, ClassScatter, ChannelImputer, ChannelScaler, DistanceFeatures)
 )

@@ -19,6 +19,7 @@ from tensorcrp.persistence._building import call, three
 from tensorcrp.persistence._classes import CLASSIFIER_RULES, CLASSIFIERS
 from tensorcrp.persistence._fitted import check_rules
 from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._requests import state_of
 
 # Attributes that `predict` needs although their names are private.
 _PRIVATE = {
@@ -32,7 +33,7 @@ _PRIVATE = {
 
 def classifier_apart(classifier, numbers):
     params = classifier.get_params(deep=False)
-    state = {k: v for k, v in vars(classifier).items() if k not in params}
+    state = state_of(classifier, params)
     if not hasattr(classifier, "classes_"):
         state = {}  # some keep constants
     elif isinstance(classifier, KNeighborsClassifier):

@@ -79,8 +79,9 @@ def unpack(file, size):
     length = int.from_bytes(_read(file, bytearray(8)), "little")
     if length > min(LARGEST, size - 8):
         raise ModelFormatError(
-            f"the header claims {length} bytes in a file of {size}; at most "
-            f"{LARGEST} are read."
+            f"not a model of tensorcrp, or only the beginning of one: the header "
+            f"claims {length} bytes, the file has {size} and a header at most "
+            f"{LARGEST}. Copy it again, or name the file that was saved."
         )
     text = bytes(_read(file, bytearray(length)))
     if not text.startswith(FIRST):
@@ -112,12 +113,17 @@ def _layout(header, n_bytes):
         begin, end = end, end + prod(shape) * dtype.itemsize
         # With a mode of size 0 the others count for nothing, but not for NumPy.
         largest = prod(max(1, size) for size in shape) * dtype.itemsize
-        if offsets != [begin, end] or end > n_bytes or largest > 2**40:
+        if offsets != [begin, end] or largest > 2**40:
             raise ModelFormatError(
-                f"array {name[:80]!r} of shape {shape} and data_offsets {offsets} does "
-                f"not fit into data of {n_bytes} bytes."[:300]
+                f"array {name[:80]!r} of shape {shape} has data_offsets {offsets}, "
+                f"which do not fit the arrays before it."[:300]
             )
         layout[name] = dtype, shape
+    if end > n_bytes:
+        raise ModelFormatError(
+            f"the file is cut off: {n_bytes} of {end} bytes of data are there. Copy it "
+            "again."
+        )
     if end != n_bytes:
         raise ModelFormatError(f"{n_bytes} bytes of data, but arrays of {end}.")
     return texts, layout

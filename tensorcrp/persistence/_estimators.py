@@ -43,6 +43,11 @@ from tensorcrp.persistence._pipelines import (
     scaler_from,
 )
 from tensorcrp.persistence._plain import Kind
+from tensorcrp.persistence._requests import (
+    state_of,
+    with_requests,
+    with_requests_from,
+)
 from tensorcrp.preprocessing import Motion
 from tensorcrp.scatter import ClassScatter
 
@@ -62,15 +67,28 @@ def kinds(newer=False, sklearn=SKLEARN):
     classifier = partial(classifier_from, sklearn=sklearn, numbers=numbers)
     apart = partial(classifier_apart, numbers=numbers)
     return [
-        Kind("model", tuple(CLASSES.values()), take_apart, rebuild),
+        Kind("model", tuple(CLASSES.values()), take_apart, _with_requests(rebuild)),
         Kind("pipeline", (Pipeline,), pipeline_apart, pipeline_from),
         Kind("motion", (Motion,), motion_apart, motion_from),
-        Kind("scaler", tuple(SCALERS.values()), scaler_apart, scaler_from),
-        Kind("classifier", tuple(CLASSIFIERS.values()), apart, classifier),
+        _routed("scaler", SCALERS, scaler_apart, scaler_from),
+        _routed("classifier", CLASSIFIERS, apart, classifier),
         Kind("splitter", tuple(SPLITTERS.values()), _splitter_apart, _splitter_from),
         Kind("random_state", (np.random.RandomState,), _random_apart, _random_from),
         Kind("scatter", (ClassScatter,), _scatter_apart, scatter_from),
     ]
+
+
+def _routed(tag, classes, apart, rebuild):
+    """A kind of estimators that may ask for metadata."""
+
+    def with_asked(estimator):
+        return with_requests(apart(estimator), estimator)
+
+    return Kind(tag, tuple(classes.values()), with_asked, _with_requests(rebuild))
+
+
+def _with_requests(rebuild):
+    return partial(with_requests_from, rebuild=rebuild)
 
 
 # What else can be the whole of a file: by class, how it is taken apart and rebuilt.
@@ -85,23 +103,23 @@ _BY_NAME = {cls.__name__: rebuild for cls, (_, rebuild) in _WHOLE.items()}
 def take_apart(estimator):
     """Class name, parameters and fitted attributes of an estimator to be saved."""
     if type(estimator) in _WHOLE:
-        return _WHOLE[type(estimator)][0](estimator)
+        return with_requests(_WHOLE[type(estimator)][0](estimator), estimator)
     if type(estimator) not in CLASSES.values():
         raise ModelFormatError(
             f"save takes the estimators of tensorcrp, {', '.join(CLASSES)} and "
             f"{', '.join(_BY_NAME)}; got a {type(estimator).__name__}."
         )
     params = estimator.get_params(deep=False)
-    state = {k: v for k, v in vars(estimator).items() if k not in params}
-    state = without_nested(type(estimator), check_state(type(estimator), state))
-    return {"class": type(estimator).__name__, "params": params, "state": state}
+    state = check_state(type(estimator), state_of(estimator, params))
+    state = without_nested(type(estimator), state)
+    parts = {"class": type(estimator).__name__, "params": params, "state": state}
+    return with_requests(parts, estimator)
 
 
 def model_from(parts, newer=False):
     """The estimator that `take_apart` took apart."""
-    if parts["class"] in _BY_NAME:
-        return _BY_NAME[parts["class"]](parts)
-    return _tensor_model_from(parts, newer)
+    rebuild = _BY_NAME.get(parts["class"], partial(_tensor_model_from, newer=newer))
+    return with_requests_from(parts, rebuild)
 
 
 def _tensor_model_from(parts, newer):

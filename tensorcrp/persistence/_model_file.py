@@ -24,7 +24,7 @@ from tensorcrp.persistence._plain import Reader, Writer
 
 # A file of a newer minor version is read, with what is unknown left out; one of a
 # newer major version is not. The header itself is the same in every version.
-MAJOR, MINOR = 1, 3
+MAJOR, MINOR = 1, 4
 ONCE = 2  # minor version since which every array is named once
 TEXTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
 

@@ -8,6 +8,7 @@ neighbouring steps agree.
 from itertools import pairwise
 from math import prod
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from tensorcrp.files import FileClassifier
@@ -21,9 +22,10 @@ from tensorcrp.persistence._classes import (
 )
 from tensorcrp.persistence._fitted import check_rules
 from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._requests import state_of
 from tensorcrp.persistence._shapes import is_integer, is_shape
 from tensorcrp.preprocessing import Motion
-from tensorcrp.signals import ChannelScaler
+from tensorcrp.signals import ChannelImputer, ChannelScaler
 
 _SIZES = {"sample_shape_", "input_shape_", "n_features_in_"}
 _FILES = {"classes_", "reader_", "model_", "scores_"}
@@ -35,7 +37,7 @@ _FILES = {"classes_", "reader_", "model_", "scores_"}
 def scaler_apart(scaler):
     """Parameters and fitted arrays of a scaler."""
     params = scaler.get_params(deep=False)
-    state = {k: v for k, v in vars(scaler).items() if k not in params}
+    state = state_of(scaler, params)
     _check_scaler(type(scaler), state)
     return {"class": type(scaler).__name__, "params": params, "state": state}
 
@@ -46,18 +48,19 @@ def scaler_from(parts):
     _check_scaler(SCALERS[name], state)
     scaler = call(SCALERS[name], params)
     vars(scaler).update(state)
-    if state and type(scaler) is ChannelScaler:
+    if state and type(scaler) in (ChannelImputer, ChannelScaler):
         _check_channels(scaler)
     return scaler
 
 
 def _check_channels(scaler):
-    """As many means as the shape of a sample has channels."""
+    """As many means, or rows of the covariance, as a sample has channels."""
     shape, mode = getattr(scaler, "input_shape_", None), scaler.mode
     good = is_shape(shape) and is_integer(mode) and 0 <= mode < len(shape)
     good = good and scaler.n_features_in_ == shape[0]
-    if not good or scaler.mean_.shape != (shape[mode],):
-        raise ModelFormatError("the shapes of a ChannelScaler do not match.")
+    found = scaler.mean_ if type(scaler) is ChannelScaler else scaler.covariance_
+    if not good or len(found) != shape[mode]:
+        raise ModelFormatError(f"the shapes of a {type(scaler).__name__} do not match.")
 
 
 def _check_scaler(cls, state):
@@ -73,13 +76,16 @@ def _check_scaler(cls, state):
     n = state.get("n_features_in_")
     if not is_integer(n) or not set(SCALER_RULES[cls]) <= set(state):
         raise ModelFormatError(f"a fitted {cls.__name__} that lacks attributes.")
-    check_rules(cls, SCALER_RULES[cls], state, {"n": n})
+    shape = state.get("input_shape_")
+    modes = {"*": shape} if is_shape(shape) else {}
+    check_rules(cls, SCALER_RULES[cls], state, {"n": n, **modes})
 
 
 def motion_apart(motion):
     """Parameters and shapes of a `Motion`."""
     params = motion.get_params(deep=False)
-    state = {name: vars(motion)[name] for name in _SIZES if name in vars(motion)}
+    names = _SIZES | {"dtype_"}
+    state = {name: vars(motion)[name] for name in names if name in vars(motion)}
     return {"class": "Motion", "params": params, "state": state}
 
 
@@ -94,7 +100,9 @@ def motion_from(parts):
 
 
 def _check_motion(motion, state):
-    good = set(state) == _SIZES and is_integer(motion.mode) and motion.mode >= 0
+    # Files written before samples had a type lack it.
+    good = set(state) - {"dtype_"} == _SIZES and _is_type(state.get("dtype_", "bool"))
+    good = good and is_integer(motion.mode) and motion.mode >= 0
     shapes = [state[name] for name in ("sample_shape_", "input_shape_") if good]
     good = good and all(map(is_shape, shapes)) and prod(shapes[0]) == prod(shapes[1])
     try:
@@ -103,6 +111,12 @@ def _check_motion(motion, state):
         good = False
     if not good or state["n_features_in_"] != shapes[1][0]:
         raise ModelFormatError("the shapes of a Motion do not match.")
+
+
+def _is_type(name):
+    """Whether a text names a type of numbers."""
+    names = {np.dtype(code).name for code in "?bBhHiIlLqQefdg"}
+    return type(name) is str and name in names
 
 
 # --- pipelines --------------------------------------------------------------------

@@ -67,6 +67,11 @@ def _is_optional(value, axes, sizes):
     return value is None or _is_array(value, axes, sizes)
 
 
+def _are_truths(value, axes, sizes):
+    """An array of truth values, or None."""
+    return value is None or _is_array(value, axes, sizes, kinds="b")
+
+
 def _is_intercept(value, axes, sizes):
     """One number per row, or one for all where none was fitted."""
     return _is_number(value) or _is_array(value, axes, sizes)
@@ -136,7 +141,7 @@ def _are_flags(value, axes, sizes):
 
 
 def _are_distances(value, axes, sizes):
-    """Fitted `DistanceFeatures` of so many features; F is what a classifier sees."""
+    """Fitted `DistanceFeatures` of n features; F is what a classifier sees."""
     if type(value) is not DistanceFeatures or not hasattr(value, "mean_"):
         return False
     n, two = sizes[axes[0]], value.distance == "both"
@@ -146,7 +151,7 @@ def _are_distances(value, axes, sizes):
 
 
 def _is_classifier(value, axes, sizes):
-    """A fitted classifier of so many features."""
+    """A fitted classifier of n features."""
     n_features = getattr(value, "n_features_in_", None)
     return is_integer(n_features) and n_features == sizes[axes[0]]
 
@@ -169,5 +174,6 @@ _KINDS = {
     "numbers": _are_numbers,
     "optional": _is_optional,
     "permutation": _is_permutation,
+    "truths": _are_truths,
     "whole": _are_whole,
 }

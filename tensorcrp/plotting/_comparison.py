@@ -16,7 +16,12 @@ from numpy.typing import ArrayLike
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.results import SELECTIONS
 from tensorcrp.base.types import Array
-from tensorcrp.plotting._counts import plain_scores, read_rows, run_scores
+from tensorcrp.plotting._counts import (
+    plain_scores,
+    read_rows,
+    run_scores,
+    score_table,
+)
 from tensorcrp.plotting._ranks import draw_ranking, rank_methods
 from tensorcrp.plotting.axes import panels
 from tensorcrp.plotting.style import OTHERS, OURS
@@ -166,22 +171,7 @@ class ComparisonDisplay:
     @classmethod
     def _from_scores(cls, scores, methods, label):
         """From scores of all splits, {(data set, method): array}."""
-        if not scores:
-            raise ValueError("no row holds a score; pass rows of finished runs.")
-        known = list(dict.fromkeys(method for _, method in scores))
-        for name in methods or []:
-            if name not in known:
-                raise ValueError(f"method {name!r} is in no row; there are {known}.")
-        methods = known if methods is None else list(methods)
-        data_sets = list(dict.fromkeys(data for data, _ in scores))
-        table = np.full((2, len(data_sets), len(methods)), np.nan)
-        for i, data in enumerate(data_sets):
-            for j, method in enumerate(methods):
-                values = scores.get((data, method), [])
-                if len(values):
-                    table[0, i, j] = np.mean(values)
-                if len(values) > 1:
-                    table[1, i, j] = np.std(values, ddof=1)
+        methods, data_sets, table = score_table(scores, methods)
         return cls(*table, methods=methods, data_sets=data_sets, label=label)
 
     def plot(

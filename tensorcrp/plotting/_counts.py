@@ -2,7 +2,7 @@
 
 In: rows, as a file of JSON Lines, dictionaries, or a data frame; either those that
 ``tensorcrp compare --out DIR`` writes, or any with a data set, a method and a score.
-Out: scores of all splits, {(data set, method): array}.
+Out: scores of all splits, {(data set, method): array}, and their means and deviations.
 """
 
 import json
@@ -93,3 +93,28 @@ def plain_scores(rows, data, method, score):
         place = str(row[data]), str(row[method])
         scores.setdefault(place, []).append(float(row[score]))
     return {place: np.array(values) for place, values in scores.items()}
+
+
+def score_table(scores, methods=None):
+    """Methods, data sets, and a table (2, data sets, methods) of means and deviations.
+
+    Of scores of all splits; `methods` says which, None for all. NaN where a method was
+    not run, and for the deviation of a single split.
+    """
+    if not scores:
+        raise ValueError("no row holds a score; pass rows of finished runs.")
+    known = list(dict.fromkeys(method for _, method in scores))
+    for name in methods or []:
+        if name not in known:
+            raise ValueError(f"method {name!r} is in no row; there are {known}.")
+    methods = known if methods is None else list(methods)
+    data_sets = list(dict.fromkeys(data for data, _ in scores))
+    table = np.full((2, len(data_sets), len(methods)), np.nan)
+    for i, data in enumerate(data_sets):
+        for j, method in enumerate(methods):
+            values = scores.get((data, method), [])
+            if len(values):
+                table[0, i, j] = np.mean(values)
+            if len(values) > 1:
+                table[1, i, j] = np.std(values, ddof=1)
+    return methods, data_sets, table

@@ -5,77 +5,25 @@ columns of panels and the size of a figure for them, or an error if the projecti
 not suit; ``draw``, the artists in the order of the panels.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.plotting.style import series, weight_colours
+from tensorcrp.plotting._picture import (
+    check_order,
+    coordinates,
+    in_words,
+    name_ticks,
+)
+from tensorcrp.plotting.style import series
 
 COLUMNS = 5  # of a grid of images
-MOST_NAMES = 14  # at an axis: more would be printed over each other
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What is drawn and how."""
-
-    display: Any
-    frame_mode: int | None
-    max_frames: int
-    cmap: Any
-    line_kw: dict
-
-    @property
-    def weights(self):
-        return self.display.components
-
-    @property
-    def shape(self):
-        return self.weights.shape[1:]
-
-    def limit(self):
-        """Largest magnitude of all: one scale of colours, centred at zero."""
-        return float(np.abs(self.weights).max()) or 1.0
-
-    def colours(self):
-        cmap = weight_colours() if self.cmap is None else self.cmap
-        return {"cmap": cmap, "vmin": -self.limit(), "vmax": self.limit()}
-
-    def in_colour(self, weights):
-        """Weights of three colours as colours: 0 is gray, the limits black and full."""
-        return 0.5 + 0.5 * weights / self.limit()
-
-    def frames(self):
-        """Projections with the mode of time first, and the frames that are shown."""
-        mode = 0 if self.frame_mode is None else self.frame_mode
-        films = np.moveaxis(self.weights, mode + 1, 1)
-        count = min(self.max_frames, films.shape[1])
-        return films, np.linspace(0, films.shape[1] - 1, count).round().astype(int)
-
-
-def default_kind(shape):
-    """The picture that suits projections of this shape."""
-    coloured = len(shape) > 2 and shape[-1] == 3
-    order = len(shape) - coloured
-    by_order = {1: "curve", 2: "rgb" if coloured else "image", 3: "film"}
-    return by_order.get(order, "factors")
-
-
-def _check_order(picture, kind, what, *orders):
-    if len(picture.shape) not in orders:
-        raise ValueError(
-            f"kind={kind!r} is for {what}, but the projections have shape "
-            f"{picture.shape}; kind='factors' suits every shape."
-        )
 
 
 class Images:
     """Order 2: a grid of images."""
 
     def layout(self, picture):
-        _check_order(picture, "image", "matrices", 2)
+        check_order(picture, "image", "matrices", 2)
         return self._grid(picture)
 
     def _grid(self, picture):
@@ -100,7 +48,7 @@ class ColourImages(Images):
 
     def layout(self, picture):
         what = "images with a last mode of three colours"
-        _check_order(picture, "rgb", what, 3)
+        check_order(picture, "rgb", what, 3)
         if picture.shape[-1] != 3:
             raise ValueError(
                 f"kind='rgb' is for {what}, but the last mode has size "
@@ -121,7 +69,7 @@ class Films:
     """Order 3, or 4 with three colours last: a strip of frames per projection."""
 
     def layout(self, picture):
-        _check_order(picture, "film", "clips", 3, 4)
+        check_order(picture, "film", "clips", 3, 4)
         check_integer("max_frames", picture.max_frames)
         mode, order = picture.frame_mode, len(picture.shape)
         if order == 4 and (picture.shape[-1] != 3 or mode == 3):
@@ -170,7 +118,7 @@ class Maps:
     """Order 2 with an axis per mode, such as channel x time."""
 
     def layout(self, picture):
-        _check_order(picture, "map", "matrices", 2)
+        check_order(picture, "map", "matrices", 2)
         return len(picture.weights), 1, (6.4, 2.4 * len(picture.weights) + 0.4)
 
     def draw(self, picture, axes):
@@ -195,7 +143,7 @@ class Curves:
     """Order 1: a line per projection, in one panel."""
 
     def layout(self, picture):
-        _check_order(picture, "curve", "vectors", 1)
+        check_order(picture, "curve", "vectors", 1)
         return 1, 1, (6.4, 3.4)
 
     def draw(self, picture, axes):
@@ -233,7 +181,7 @@ class Factors:
                 f"{self.name} have shapes {[f.shape for f in values]}; give one array "
                 f"(h, l_m, k) per mode, the first two sizes being {wanted}."
             )
-        return count, len(shape), (2.9 * len(shape) + 0.6, 2.0 * count + 0.5)
+        return count, len(shape), (min(2.9 * len(shape) + 0.6, 8.4), 2.5 * count + 0.4)
 
     def draw(self, picture, axes):
         return self.curves(picture, axes, range(len(picture.shape)))
@@ -252,7 +200,7 @@ class Factors:
                     ax.set_xlabel(display.mode_names[mode])
             axes[p, 0].set_ylabel(f"{self.name} of {title}")
         if 1 < rank <= 8:
-            axes[0, -1].legend(fontsize="x-small")
+            axes[0, -1].legend(fontsize="small")
         return artists
 
 
@@ -283,30 +231,6 @@ def _lines(picture, ax, values, columns, labels):
         lines += ax.plot(x, column, **style | picture.line_kw)
     name_ticks(ax.xaxis, values)
     return lines
-
-
-def are_names(values):
-    """Whether the entries of a mode have names, such as channels, and no numbers."""
-    return values.dtype.kind not in "biuf"
-
-
-def coordinates(values):
-    """Where the entries of a mode are drawn: at their values, or one by one."""
-    return np.arange(len(values)) if are_names(values) else values
-
-
-def in_words(value):
-    """A value of a mode in a title."""
-    return value if isinstance(value, str) else f"{value:.4g}"
-
-
-def name_ticks(axis, values):
-    """Names of entries at an axis, as many as can be read."""
-    if not are_names(values):
-        return
-    shown = np.arange(0, len(values), -(-len(values) // MOST_NAMES))
-    rotation = 90 if axis.axis_name == "x" else 0
-    axis.set_ticks(shown, values[shown], fontsize="x-small", rotation=rotation)
 
 
 def _colour_bar(image, axes):

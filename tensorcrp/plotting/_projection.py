@@ -14,10 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.labelled import mode_labels
 from tensorcrp.base.types import Array, Samples
-from tensorcrp.patterns import Patterns
-from tensorcrp.plotting._panels import DRAWINGS, Picture, default_kind
+from tensorcrp.patterns import Patterns, projecting_step
+from tensorcrp.plotting._panels import DRAWINGS
 from tensorcrp.plotting._patterns import PatternPanels, check_positions
+from tensorcrp.plotting._picture import Picture, default_kind
 from tensorcrp.plotting.axes import check_components, fitted, panels
 from tensorcrp.scatter import ClassScatter
 
@@ -114,8 +116,8 @@ class ProjectionDisplay:
                 f"{len(self.components)}; give one name per projection."
             )
         shape = self.components.shape[1:]
-        self.mode_names = _check_names(mode_names, shape)
-        self.mode_values = _check_values(mode_values, shape)
+        labels = mode_labels(mode_names, mode_values, shape)
+        self.mode_names, self.mode_values = labels
         self.positions = check_positions(positions, shape[0])
 
     @classmethod
@@ -137,7 +139,8 @@ class ProjectionDisplay:
         Parameters
         ----------
         estimator : TensorCRP, TensorCRPCV, or another one with `components_`
-            Fitted; of a TensorCRPCV the refitted best.
+            Fitted; of a TensorCRPCV the refitted best. For ``kind="patterns"`` also a
+            fitted pipeline, and X as it enters that.
         components : int, sequence of int or None, default=0
             Which projections, numbered from 0; None for all.
         kind : str, default="auto"
@@ -160,14 +163,15 @@ class ProjectionDisplay:
         -------
         ProjectionDisplay
         """
-        model = fitted(estimator, "components_")
+        owner = projecting_step(estimator)[1] if kind == "patterns" else estimator
+        model = fitted(owner, "components_")
         numbers = check_components(components, len(model.components_))
         factors = getattr(model, "factors_", None)
         if factors is not None and any(np.ndim(factor) != 3 for factor in factors):
             factors = None  # of another kind, such as those of a Tucker form
         patterns = None
         if kind == "patterns" and X is not None:
-            patterns = Patterns.from_estimator(model, X).factors
+            patterns = Patterns.from_estimator(estimator, X).factors
         display = cls(
             model.components_[numbers],
             _chosen(factors, numbers),
@@ -242,33 +246,3 @@ def _chosen(values, numbers):
 
 def _listed():
     return ", ".join(map(repr, KINDS))
-
-
-def _check_names(names, shape):
-    if names is None:
-        return [f"mode {mode}" for mode in range(len(shape))]
-    if isinstance(names, str) or len(names) != len(shape):
-        raise ValueError(
-            f"mode_names={names!r} must name the {len(shape)} modes of projections of "
-            f"shape {shape}; give {len(shape)} names."
-        )
-    return [str(name) for name in names]
-
-
-def _check_values(values, shape):
-    values = [None] * len(shape) if values is None else list(values)
-    if len(values) != len(shape):
-        raise ValueError(
-            f"mode_values has {len(values)} entries for {len(shape)} modes; give one "
-            "array, or None, per mode."
-        )
-    for mode, (given, size) in enumerate(zip(values, shape, strict=True)):
-        if given is not None and np.shape(given) != (size,):
-            raise ValueError(
-                f"mode_values[{mode}] has shape {np.shape(given)}; mode {mode} has "
-                f"{size} entries, give as many numbers."
-            )
-    return [
-        np.arange(size) if given is None else np.asarray(given)
-        for given, size in zip(values, shape, strict=True)
-    ]

@@ -39,6 +39,7 @@ class Ranking:
 def rank_methods(scores, alpha=0.05):
     """The `Ranking` of methods by complete scores (data sets, methods)."""
     n, k = scores.shape
+    scores = np.round(scores, 9)  # means that differ by rounding are ties
     ranks = stats.rankdata(-scores, axis=1)
     average = ranks.mean(axis=0)
     if np.ptp(ranks) == 0:  # equal everywhere: nothing to divide by

@@ -6,28 +6,40 @@ chance, confusion matrix, wrongly labelled files with pictures, projections.
 
 from __future__ import annotations
 
-from html import escape
+import re
 from pathlib import Path
+
+from sklearn.pipeline import Pipeline
 
 from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.base.types import AnyPath
 from tensorcrp.files import FileClassifier
-from tensorcrp.files.found import Found
+from tensorcrp.files.found import FoundFiles
 from tensorcrp.files.reading import read
+from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
+from tensorcrp.patterns import Patterns
+from tensorcrp.report.class_samples import class_examples, class_table, picture
 from tensorcrp.report.html_page import (
     Part,
     confusion_table,
-    dots,
     film,
     page,
     rows_table,
     tiles,
 )
+from tensorcrp.report.plots import curve, dots, signed_bars
 
 NAME = "report.html"
 WRONG = 8  # files with a picture
 SHOWN = 4  # projections
+CHANNELS = 16  # of a pattern
+PICTURES = ("clips", "images")
+NEAR_CHANCE = (
+    '<p class="bad">Guessing the most frequent class could do as well. Try more {}s, '
+    "of clips more frames, a larger size, colour, or another motion.</p>"
+)
+NAMES = {"reg": "ridge", "n_components": "features", "smooth": "smoothness"}
 
 
 def check_report(folder: AnyPath) -> Path:
@@ -97,7 +109,7 @@ def write_fit_report(
         _accuracy(model),
         _data(model),
         Part(
-            "Confusion of held-out files",
+            f"Confusion of held-out {NOUNS[model.reader_['kind']]}s",
             '<p class="soft">True class down, predicted class across.</p>'
             + confusion_table(model.classes_, model.scores_["confusion"]),
         ),
@@ -112,68 +124,73 @@ def write_fit_report(
 
 
 def _accuracy(model):
-    scores = model.scores_
-    low, high = interval(scores["accuracy"], scores["files"])
+    scores, noun = model.scores_, NOUNS[model.reader_["kind"]]
+    shares = {name: 100 * scores[name] for name in ("accuracy", "chance", "majority")}
     numbers = [
-        (f"{100 * scores['accuracy']:.1f} %", "expected accuracy"),
-        (f"{100 * scores['chance']:.1f} %", "chance"),
-        (f"{100 * scores['majority']:.1f} %", "most frequent class"),
+        (f"{shares['accuracy']:.1f} %", "expected accuracy"),
+        (f"{shares['chance']:.1f} %", "chance"),
+        (f"{shares['majority']:.1f} %", "most frequent class"),
     ]
     if scores["test_accuracy"] is not None:
-        words = f"{scores['test_files']} files of test/"
+        words = f"{scores['test_files']} {noun}s of test/"
         numbers.append((f"{100 * scores['test_accuracy']:.1f} %", words))
-    rows = [("all files", 100 * scores["accuracy"], 100 * low, 100 * high)]
-    for name, row in zip(model.classes_, scores["confusion"], strict=True):
-        right, n = int(row[len(rows) - 1]), int(row.sum())
-        ends = interval(right / n, n)
-        rows.append((str(name), 100 * right / n, 100 * ends[0], 100 * ends[1]))
-    guesses = [("chance", 100 * scores["chance"])]
-    warning = ""
-    if is_near_chance(scores):
-        warning = (
-            '<p class="bad">Guessing the most frequent class could do as well. Try '
-            "more files, more frames, a larger size, colour, or another motion.</p>"
-        )
+    guesses = [("chance", shares["chance"]), ("largest class", shares["majority"])]
     note = (
-        f'<p class="soft">Held-out files in {scores["folds"]} folds; all choices were '
-        "made without them. Lines are 95 % intervals.</p>"
+        f'<p class="soft">Held-out {noun}s in {scores["folds"]} folds; all choices '
+        "were made without them. Lines are 95 % intervals.</p>"
     )
-    return Part("Accuracy", tiles(numbers) + warning + dots(rows, guesses) + note)
+    warning = NEAR_CHANCE.format(noun) if is_near_chance(scores) else ""
+    plot = dots(_accuracies(model, f"all {noun}s"), guesses)
+    return Part("Accuracy", tiles(numbers) + warning + plot + note)
+
+
+def _accuracies(model, name):
+    """Accuracy in % and its interval: of all files under `name`, and of each class."""
+    scores = model.scores_
+    found = [(name, scores["accuracy"], scores["files"])]
+    for c, row in enumerate(scores["confusion"]):
+        found.append((str(model.classes_[c]), row[c] / row.sum(), int(row.sum())))
+    rows = [(name, share, *interval(share, n)) for name, share, n in found]
+    return [(name, *(100 * each for each in numbers)) for name, *numbers in rows]
 
 
 def _data(model):
     counts = model.scores_["confusion"].sum(axis=1)
-    rows = list(zip(model.classes_, counts, strict=True))
-    examples = []
-    for name in model.classes_[:12]:
-        first = model.held_out_.truth.index(str(name))
-        examples.append(_picture(model, first, str(name)))
+    names, held_out = [str(name) for name in model.classes_], model.held_out_
+    members = [[i for i, t in enumerate(held_out.truth) if t == n] for n in names]
+    table = class_table(names, counts, f"{NOUNS[model.reader_['kind']]}s")
+    examples = class_examples(
+        names, members, lambda i: _pixels(model, i), held_out.files.__getitem__
+    )
     skipped = ""
     if model.skipped_:
         skipped = f"<h3>Files that could not be read: {len(model.skipped_)}</h3>"
         reasons = [(file, _reason(file, words)) for file, words in model.skipped_]
         skipped += rows_table(["file", "reason"], reasons)
-    table = rows_table(["class", "files"], rows)
-    return Part("Data", table + "<h3>Examples</h3>" + "".join(examples) + skipped)
+    return Part("Data", table + examples + skipped)
 
 
 def _reason(file, words):
-    """Why a file was skipped, without its name and without what would skip it."""
+    """Why a file was skipped, without its name, repairs and names of parameters."""
     words = words.removeprefix(file).removesuffix(', or pass on_error="skip".')
-    return words.split(": ")[0].strip(" .")
+    words = re.sub(r"(\w+)=(\d+)", r"\2 \1", words.split(": ")[0])
+    return words.strip(" .")
 
 
 def _wrong(model):
     held_out = model.held_out_
-    found = surprising(held_out, len(held_out.files))
+    order = surprising(held_out, len(held_out.files))
+    found = [i for i in order if held_out.labels[i] != held_out.truth[i]]
+    noun = NOUNS[model.reader_["kind"]]
     if not found:
-        return Part("Wrongly labelled", "<p>No held-out file was labelled wrongly.</p>")
+        text = f"<p>No held-out {noun} was labelled wrongly.</p>"
+        return Part("Wrongly labelled", text)
     drawn = []
     for i in found[:WRONG]:
         share = held_out.probability[i]
         sure = "" if share is None else f" ({100 * share:.0f} %)"
         words = f"{held_out.truth[i]} taken for {held_out.labels[i]}{sure}"
-        drawn.append(_picture(model, i, words))
+        drawn.append(picture(_pixels(model, i), f"{words}: {held_out.files[i]}"))
     more = [
         (held_out.files[i], held_out.truth[i], held_out.labels[i])
         for i in found[WRONG:]
@@ -183,18 +200,18 @@ def _wrong(model):
     return Part(title, "".join(drawn) + table)
 
 
-def _picture(model, i, words):
-    """A film strip of a training file, or its name alone."""
+def _pixels(model, i):
+    """Pixels of a training file, or None if its samples are not pictures."""
     file, kind = model.held_out_.files[i], model.reader_["kind"]
-    caption = f"{words}: {file}"
-    if kind not in ("clips", "images"):
-        return f'<p class="soft">{escape(caption)}</p>'
-    sample = read(Found(kind, [file], [None]), model.reader_).X[0]
-    return film(sample, caption)
+    if kind not in PICTURES:
+        return None
+    return read(FoundFiles(kind, [file], [None]), model.reader_).X[0]
 
 
 def _projections(model):
-    """The first projections as film strips, or as channel by time images."""
+    """Patterns of epochs; else projections as film strips or images."""
+    if model.reader_["kind"] == "epochs":
+        return Part("Patterns", _patterns(model))
     components = model.model_[-1].components_[:SHOWN]
     names = model.reader_["mode_names"]
     if components.ndim < 3 or (components.ndim > 4 and names[-1] != "color"):
@@ -206,14 +223,72 @@ def _projections(model):
     return Part("Projections", "".join(pictures))
 
 
+def _patterns(model):
+    """Channels by name and a course over time, of each column of a projection."""
+    files = dict.fromkeys(f.rpartition("[")[0] for f in model.held_out_.files)
+    found = FoundFiles("epochs", list(files), [None] * len(files))
+    X, pipeline = read(found, model.reader_).X, model.model_
+    if model.model_[0].output_shape(X.shape[1:]) != X.shape[1:]:
+        X, pipeline = pipeline[0].transform(X), pipeline[1:]
+    factors = Patterns.from_estimator(pipeline, X).factors
+    drawn = [
+        "<p>How an epoch changes where a feature is large, in shares of the largest "
+        "change. All signs of a feature may be reversed together.</p>"
+    ]
+    for p, (channels, times) in enumerate(zip(*factors, strict=True)):
+        for r in range(channels.shape[1] if p < SHOWN else 0):
+            drawn.append(_pattern(model.reader_, p, channels[:, r], times[:, r]))
+    return "".join(drawn)
+
+
+def _pattern(reader, p, channels, times):
+    """The strongest channels and the course over time of one column."""
+    order = sorted(range(len(channels)), key=lambda c: -abs(channels[c]))[:CHANNELS]
+    names = [reader["channel_names"][c] for c in order]
+    places = reader["times"][-len(times) :]  # differences have one time fewer
+    which = f"feature {p + 1}"
+    few = len(order) < len(channels)
+    words = f"the {len(order)} strongest of {len(channels)} channels" if few else ""
+    return (
+        f"<h3>Pattern of {which}</h3>"
+        + signed_bars(names, channels[order], f"channels of {which}")
+        + (f'<p class="soft">{words}</p>' if words else "")
+        + curve(times, places, f"course of {which} over time")
+        + '<p class="soft">time in seconds</p>'
+    )
+
+
+# --- settings in words ------------------------------------------------------------
+
+
 def _settings(model):
-    search = model.model_[-1]
-    reader = model.reader_
-    rows = [(name, reader[name]) for name in ("kind", "shape", "dtype", "range")]
+    search, reader = model.model_[-1], model.reader_
+    low, high = reader["range"]
+    rows = [
+        ("kind", reader["kind"]),
+        ("shape of a sample", _shape_words(reader)),
+        ("values", f"{reader['dtype']}, from {low:.4g} to {high:.4g}"),
+    ]
     if reader["kind"] == "clips":
-        rows += [(n, reader[n]) for n in ("frames", "size", "color", "sampling")]
-    rows += [("motion", model.model_[0].kind), *search.best_params_.items()]
-    rows += [("classifier", " ".join(str(search.estimator_).split()))]
+        rows += [("colour", reader["color"]), ("frames are taken", reader["sampling"])]
+    rows += [("motion", model.model_[0].kind)]
+    rows += [(NAMES.get(k, k), v) for k, v in search.best_params_.items()]
+    rows += [("classifier", _estimator_words(search.estimator_))]
     tried = {k: v for k, v in model.scores_["motion"].items() if v == v}
     rows += [(f"score with motion {k}", f"{100 * v:.1f} %") for k, v in tried.items()]
     return Part("Settings", rows_table(["setting", "value"], rows))
+
+
+def _shape_words(reader):
+    """Sizes of the modes with their names: 16 (time) x 32 (row) x 32 (column)."""
+    pairs = zip(reader["shape"], reader["mode_names"], strict=True)
+    return " x ".join(f"{size} ({name})" for size, name in pairs)
+
+
+def _estimator_words(estimator):
+    """An estimator with its parameters other than defaults, without Python's signs."""
+    if isinstance(estimator, Pipeline):
+        return ", then ".join(_estimator_words(step) for _, step in estimator.steps)
+    name, _, inside = " ".join(str(estimator).split()).partition("(")
+    inside = inside.removesuffix(")").replace("=", " ").replace("'", "")
+    return f"{name} ({inside})" if inside else name

@@ -14,23 +14,28 @@ from tensorcrp.base.pixels import png_address, strip
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0;
-  --page: #ffffff; --panel: #f3f5f7; --accent: #0b6bcb; --bad: #b3261e; }
+  --page: #ffffff; --panel: #f3f5f7; --accent: #0b6bcb; --bad: #b3261e;
+  --edge: #7d8793; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4af;
   --line: #3a424c; --page: #14171a; --panel: #1e2328; --accent: #6cb2ff;
-  --bad: #ff8a80; } }
+  --bad: #ff8a80; --edge: #76808c; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
   background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+a { color: var(--accent); }
 code { font: .85em ui-monospace, monospace; overflow-wrap: anywhere; }
 .soft { color: var(--soft); font-size: .9rem; }
 .wide { overflow-x: auto; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+caption { text-align: left; font-weight: 600; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 thead th { color: var(--soft); font-weight: 600; }
+tbody th { font-weight: 400; }
 .tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; }
 .tile { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; }
 .tile b { display: block; font-size: 1.5rem; }
@@ -43,7 +48,13 @@ thead th { color: var(--soft); font-weight: 600; }
 svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .rule { stroke: var(--line); } svg .dot { fill: var(--accent); }
 svg .bar { stroke: var(--accent); stroke-width: 2; }
-svg .guess { stroke: var(--bad); stroke-dasharray: 4 3; }
+svg .guess0 { stroke: var(--bad); stroke-dasharray: 6 4; }
+svg .guess1 { stroke: var(--bad); stroke-dasharray: 1 4; stroke-width: 2;
+  stroke-linecap: round; }
+svg .halo { paint-order: stroke; stroke: var(--page); stroke-width: 5px; }
+svg .area { fill: var(--accent); } svg .curve { fill: none; stroke: var(--accent);
+  stroke-width: 2; }
+svg.plot { display: block; width: 100%; max-width: 35rem; }
 img.figure { max-width: 100%; background: #fff; border-radius: .5rem; }
 """
 
@@ -68,12 +79,20 @@ def page(title, parts, command="", note=""):
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
-        f"<style>{STYLE}</style></head><body>"
+        f"<style>{STYLE}</style></head><body><main>"
         f"<h1>{escape(title)}</h1>{shown}"
         f'<p class="soft">tensorcrp {__version__}, {escape(date)}{escape(note)}</p>'
-        f"{body}</body></html>\n"
+        f"{body}</main></body></html>\n"
     )
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def wide(html, label):
+    """HTML in a box that scrolls by itself, by mouse and by keyboard."""
+    return (
+        f'<div class="wide" role="region" aria-label="{escape(label)}" tabindex="0">'
+        f"{html}</div>"
+    )
 
 
 def tiles(pairs):
@@ -88,84 +107,35 @@ def tiles(pairs):
 
 def rows_table(header, rows):
     """A table of texts that scrolls by itself on a narrow screen."""
-    head = "".join(f"<th>{escape(str(each))}</th>" for each in header)
+    head = "".join(f'<th scope="col">{escape(str(each))}</th>' for each in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
         for row in rows
     )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return wide(table, ", ".join(map(str, header)))
 
 
 def confusion_table(classes, confusion):
     """True class down, predicted class across, shaded by the share of the row."""
-    head = "".join(f"<th>{escape(str(each))}</th>" for each in classes)
+    head = "".join(f'<th scope="col">{escape(str(each))}</th>' for each in classes)
     lines = []
     for i, (name, row) in enumerate(zip(classes, confusion, strict=True)):
         total = max(1, int(row.sum()))
         cells = "".join(_shaded(int(n), n / total, i == j) for j, n in enumerate(row))
-        lines.append(f"<tr><th>{escape(str(name))}</th>{cells}</tr>")
-    return (
-        f'<div class="wide"><table><thead><tr><th></th>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        lines.append(f'<tr><th scope="row">{escape(str(name))}</th>{cells}</tr>')
+    corner = '<th scope="col">class</th>'
+    table = (
+        f"<table><thead><tr>{corner}{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
     )
+    return wide(table, "true class by predicted class")
 
 
 def _shaded(number, share, right):
     colour = "var(--accent)" if right else "var(--bad)"
     fill = f"color-mix(in srgb, {colour} {45 * share:.0f}%, transparent)"
     return f'<td class="cell" style="background:{fill}">{number or "·"}</td>'
-
-
-def dots(rows, guesses, unit="%"):
-    """A dot with an interval per row, sorted as given; dashed lines for guessing.
-
-    Parameters
-    ----------
-    rows : list of (str, float, float, float)
-        Name, value, lower and upper end, in %.
-    guesses : list of (str, float)
-        Name and value of each dashed line.
-    """
-    left, width, step = 140, 500, 26
-    height = step * len(rows) + 34
-
-    def place(value):
-        return left + (width - left - 60) * value / 100
-
-    drawn = [
-        f'<line class="rule" x1="{place(v):.1f}" x2="{place(v):.1f}" y1="0" '
-        f'y2="{height - 24}"/><text x="{place(v):.1f}" y="{height - 8}" '
-        f'text-anchor="middle">{v}</text>'
-        for v in (0, 25, 50, 75, 100)
-    ]
-    for name, value in guesses:
-        drawn.append(
-            f'<line class="guess" x1="{place(value):.1f}" x2="{place(value):.1f}" '
-            f'y1="0" y2="{height - 24}"><title>{escape(name)}</title></line>'
-        )
-    for i, (name, value, low, high) in enumerate(rows):
-        y = step * i + 15
-        drawn.append(
-            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">'
-            f"{escape(_short(name))}</text>"
-            f'<line class="bar" x1="{place(low):.1f}" x2="{place(high):.1f}" y1="{y}" '
-            f'y2="{y}"/><circle class="dot" cx="{place(value):.1f}" cy="{y}" r="5"/>'
-            f'<text x="{width - 48}" y="{y + 4}">{value:.1f}</text>'
-        )
-    lines = "; ".join(f"dashed: {name} {value:.1f} {unit}" for name, value in guesses)
-    most = round(1.3 * width)
-    return (
-        f'<div class="wide"><svg role="img" viewBox="0 0 {width} {height}" '
-        f'style="width:100%;min-width:20rem;max-width:{most}px">{"".join(drawn)}'
-        f'</svg></div><p class="soft">{escape(lines)}</p>'
-    )
-
-
-def _short(name, width=18):
-    return name if len(name) <= width else name[: width - 1] + "…"
 
 
 # --- pictures ---------------------------------------------------------------------

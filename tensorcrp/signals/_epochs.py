@@ -6,12 +6,13 @@ samples channel x time, channel x frequency, or channel x frequency x time.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.types import Array, Fields
 
 PLURAL = {"channel": "channels", "frequency": "frequencies", "time": "times"}
@@ -26,6 +27,8 @@ def epochs_to_tensor(
     tmin: float | None = None,
     tmax: float | None = None,
     fs: float | None = None,
+    missing: Literal["raise", "keep"] = "raise",
+    scale: None = None,
 ) -> Fields:
     """Epochs as samples channel x time, or channel x frequency x time.
 
@@ -46,6 +49,11 @@ def epochs_to_tensor(
         Keep the times from `tmin` to `tmax`, both included, in seconds.
     fs : float, default=None
         Samples per second of arrays; None counts time in samples.
+    missing : {"raise", "keep"}, default="raise"
+        What to do with NaN: an error that names channels and epochs, or leave it to a
+        `ChannelImputer`.
+    scale : None, default=None
+        Removed in version 0.3: other values are an error that names `ChannelScaler`.
 
     Returns
     -------
@@ -60,6 +68,7 @@ def epochs_to_tensor(
     See Also
     --------
     ChannelScaler : Puts channels in different units on one scale.
+    ChannelImputer : Fills missing channels.
     window : Cuts one long recording into windows.
 
     Examples
@@ -71,6 +80,12 @@ def epochs_to_tensor(
     >>> tensor.data.shape, tensor.times[[0, -1]].tolist()
     ((10, 4, 51), [0.5, 1.0])
     """
+    check_choice("missing", missing, ("raise", "keep"))
+    if scale is not None:
+        raise TypeError(
+            f"scale={scale!r} was removed because it looked at test epochs; put a "
+            "tensorcrp.signals.ChannelScaler before the model, in a pipeline."
+        )
     found = _from_mne(epochs, picks) if _is_mne(epochs) else _from_array(epochs, fs)
     labels, names = found.labels, found.names
     if y is not None:
@@ -86,7 +101,7 @@ def epochs_to_tensor(
         values["time"] = values["time"][keep]
     elif tmin is not None or tmax is not None:
         raise ValueError("tmin and tmax are for epochs with a mode of time.")
-    _check_channels(found.data, values["channel"])
+    _check_channels(found.data, values["channel"], missing)
     return _bunch(found, labels, names, values)
 
 
@@ -204,20 +219,25 @@ def _between(times, tmin, tmax):
     return slice(keep[0], keep[-1] + 1)  # a slice is a view, not a copy
 
 
-def _check_channels(X, names):
-    """Reject NaN and infinity, and name channels and epochs."""
+def _check_channels(X, names, missing):
+    """Reject infinity, and NaN unless it is kept; name channels and epochs."""
     if X.dtype.kind != "f":
         return
-    bad = np.array([~np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in X])
+    is_bad = np.isinf if missing == "keep" else _is_not_finite
+    bad = np.array([is_bad(x).reshape(len(x), -1).any(axis=1) for x in X])
     if not bad.any():
         return
     channels = [names[c] for c in np.flatnonzero(bad.any(axis=0))]
     epochs = np.flatnonzero(bad.any(axis=1)).tolist()
     raise ValueError(
         f"NaN or infinity in channels {_few(channels)} of epochs {_few(epochs)}. Mark "
-        "the channels as bad, interpolate them (epochs.interpolate_bads), or leave "
-        "these channels or epochs out."
+        "the channels as bad, interpolate them (epochs.interpolate_bads), leave these "
+        'channels or epochs out, or pass missing="keep" and fill NaN by ChannelImputer.'
     )
+
+
+def _is_not_finite(x):
+    return ~np.isfinite(x)
 
 
 def _few(values):

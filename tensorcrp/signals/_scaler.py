@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tensorcrp.base.estimator import compare_shape
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.types import Array, Floats, Shape
-from tensorcrp.base.validation import check_finite, refuse
+from tensorcrp.base.validation import check_finite, reject_unusable
 
 CENTRES = ("channel", "sample", "none")
 
@@ -155,7 +155,7 @@ class ChannelScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _checked(self, X, reset):
         """Samples in float32 or float64, finite and of the shape that was fitted."""
-        refuse(X)
+        reject_unusable(X)
         if not reset:
             compare_shape(self, X)
         X = validate_data(

@@ -6,15 +6,35 @@ vectors with long rows; and weighted sums and inner products of rows, which star
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tensorcrp.base.types import Array, Floats, Shape
+from tensorcrp.solver.cp import mode_products
 from tensorcrp.solver.linalg import contract, symmetric_gram, weighted_sums
-from tensorcrp.solver.rows import BLOCK_BYTES, Rows
+from tensorcrp.solver.rows import BLOCK_BYTES, Rows, empty_rows
+
+FEW_ROWS = 64  # copied at a time
+
+
+def at_hand(given):
+    """Rows that may be read as a whole as an array in host memory; others as they are.
+
+    Parameters
+    ----------
+    given : Rows or ndarray of shape (n, l_1, ..., l_N)
+
+    Returns
+    -------
+    Rows
+        Rows on a device are copied, once.
+    """
+    rows = ArrayRows.of(given)
+    whole = rows.in_memory and not rows.is_array
+    return ArrayRows.of(np.asarray(rows)) if whole else rows
 
 
 class ArrayRows(Rows):
@@ -41,6 +61,7 @@ class ArrayRows(Rows):
     """
 
     in_memory = True
+    is_array = True
 
     def __init__(self, tensor: Array, row_shape: Shape, step: int = 1) -> None:
         self.tensor, self.step = tensor, step
@@ -171,12 +192,32 @@ class ArrayRows(Rows):
         spread[:, :: self.step] = weights
         return weighted_sums(spread, self.tensor)
 
-    def gram(self, other: ArrayRows) -> Floats:
+    def unit_sums(self, weights: Array, least: float) -> Floats:
+        """Weighted sums of the rows, each divided by its entry of largest magnitude.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (B, n)
+            One weight per row.
+        least : float
+            Rows without an entry of more than this are left out.
+
+        Returns
+        -------
+        ndarray of shape (B, P)
+            As vectors.
+        """
+        sizes = np.zeros(len(self))
+        for entries in self._entries():
+            np.maximum(sizes, np.abs(entries).max(axis=0), out=sizes)
+        return self.combine(weights / np.where(sizes > least, sizes, np.inf))
+
+    def gram(self, other: Rows) -> Floats:
         """Inner products with other rows.
 
         Parameters
         ----------
-        other : ArrayRows
+        other : Rows
             Any number m of rows of the same shape.
 
         Returns
@@ -186,8 +227,88 @@ class ArrayRows(Rows):
         """
         if other is self:
             return symmetric_gram(self._entries())
+        other = other if isinstance(other, ArrayRows) else self.of(np.asarray(other))
         pairs = zip(self._entries(), other._entries(), strict=True)
         return sum(mine.T @ theirs for mine, theirs in pairs)
+
+    def inner(self) -> Floats:
+        """Inner products of the entries over all rows.
+
+        Returns
+        -------
+        ndarray of shape (P, P)
+            ``A^T A`` of the rows as vectors, in float64.
+        """
+        flat = self.flat.astype(float, copy=False)
+        return flat.T @ flat
+
+    def singular_values(self) -> Floats:
+        """Singular values of the rows as vectors.
+
+        Returns
+        -------
+        ndarray of shape (min(n, P),)
+            The largest first.
+        """
+        return np.linalg.svd(self.flat, compute_uv=False)
+
+    def transformed(self, matrices: Sequence[Array | None]) -> ArrayRows:
+        """The rows after mode products.
+
+        Parameters
+        ----------
+        matrices : sequence of ndarray (r_m, l_m) or None
+            One per mode; None leaves its mode as it is.
+
+        Returns
+        -------
+        ArrayRows
+            Of another array, unless all matrices are None.
+        """
+        return self.of(mode_products(self.array, matrices))
+
+    def like(self, flat: Array) -> ArrayRows:
+        """Other rows of the same shape, in the same place.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (r, P)
+            The rows as vectors.
+
+        Returns
+        -------
+        ArrayRows
+            Of these rows.
+        """
+        return self.of(flat.reshape(-1, *self.row_shape))
+
+    def stacked(self, other: Rows, more: Array) -> ArrayRows:
+        """These rows, other rows and some more, without null rows.
+
+        Parameters
+        ----------
+        other : Rows
+            Rows of the same shape, in the same place.
+        more : ndarray of shape (r, l_1, ..., l_N)
+            Further rows, in float64.
+
+        Returns
+        -------
+        ArrayRows
+            At least one row, in the precision of the two.
+        """
+        parts = [self.array, np.asarray(other), more]
+        keep = [np.flatnonzero(p.any(axis=tuple(range(1, p.ndim)))) for p in parts]
+        if not sum(map(len, keep)):
+            keep[0] = np.arange(1)
+        dtype = np.result_type(*parts[:-1])
+        rows = empty_rows((sum(map(len, keep)), *self.row_shape), dtype)
+        start = 0
+        for part, which in zip(parts, keep, strict=True):
+            for few in np.array_split(which, len(which) // FEW_ROWS + 1):
+                rows[start : start + len(few)] = part[few]
+                start += len(few)
+        return self.of(rows)
 
     @property
     def flat(self) -> Array:

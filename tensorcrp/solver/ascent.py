@@ -14,10 +14,10 @@ from itertools import groupby
 
 import numpy as np
 
-from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.blocks import BlockView, DeflatedRows
-from tensorcrp.solver.cp import unit_columns, whitening
+from tensorcrp.solver.cp import column_norms, unit_columns, whitening
 from tensorcrp.solver.deflation import Found
+from tensorcrp.solver.linalg import consecutive
 from tensorcrp.solver.metric import LaneRoots
 from tensorcrp.solver.objective import DiscriminantRatio, Objective
 
@@ -52,6 +52,16 @@ class Problem:
         """Numerator and denominator."""
         return self.between, self.within
 
+    @property
+    def has_copies(self):
+        """Whether rows are deflated copies, in the coordinates of the metrics."""
+        return self.between.has_copies
+
+    @property
+    def block_roots(self):
+        """`roots` where rows have yet to be seen in the metrics, else None."""
+        return None if self.has_copies else self.roots
+
     @cached_property
     def shape(self):
         """Shape of a row."""
@@ -79,7 +89,7 @@ class Problem:
         """Rows in memory in the coordinates of one metric, if it is not plain."""
         if self.roots is None:
             return rows
-        return ArrayRows.of(self.roots.transformed(number, rows.array))
+        return rows.transformed(self.roots.of_metric(number))
 
 
 class SmallGain:
@@ -130,7 +140,7 @@ class Ascent:
         B = len(factors[0])
         self.problem, self.found, self.which = problem, found, which
         self.factors = [unit_columns(factor) for factor in factors]
-        self.weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
+        self.weights = np.prod([column_norms(factor) for factor in factors], axis=0)
         self.objective, self.begun = np.full(B, -np.inf), np.zeros(B)
         self.scores = [rows.no_scores(B) for rows in problem.rows]
         self.history = [[] for _ in range(B)]
@@ -144,6 +154,8 @@ class Ascent:
         ------
         factors : list of ndarray (B, l_m, k)
             Of the lanes that are not done, as the data are contracted with them.
+        which : ndarray of int, shape (B,)
+            The sequences of projections that these lanes belong to.
         left : bool
             The side whose modes are next. What the generator is sent are the products
             of both kinds of rows with the other side, see `DeflatedRows.begin`.
@@ -152,7 +164,7 @@ class Ascent:
         for _ in range(max_iter):
             self.n_iter[active] += 1
             for left, modes in groupby(problem.order_of_modes, key=problem.is_left):
-                products = yield self._raw(active), left
+                products = yield self._raw(active), self.which[active], left
                 for mode in modes:
                     self._update(active, mode, products)
                 active = active[~self._done(active, stop)]
@@ -161,8 +173,13 @@ class Ascent:
 
     def _raw(self, active):
         """Factors of some lanes, as raw data are contracted with them."""
-        factors, roots = [factor[active] for factor in self.factors], self.problem.roots
+        factors, roots = self._some(active), self.problem.block_roots
         return factors if roots is None else roots.raw(self.which[active], factors)
+
+    def _some(self, active):
+        """Factors of some lanes."""
+        lanes = consecutive(active)
+        return [factor[lanes] for factor in self.factors]
 
     def _done(self, active, stop):
         """Which lanes are done: (B,)."""
@@ -184,14 +201,17 @@ class Ascent:
 
     def _update(self, active, mode, products):
         """One exact block update of every active lane."""
-        factors = [factor[active] for factor in self.factors]
+        factors = self._some(active)
         # ||W||_F is the plain norm in white coordinates, so the ridge is lambda I in
         # every block; lambda I on U^(m) itself would be another objective per mode.
         white, back = whitening(factors, mode)
-        which, found, roots = self.which[active], self.found, self.problem.roots
-        overlaps = found.overlaps(which, factors, mode, white)
+        which, found, roots = self.which[active], self.found, self.problem.block_roots
+        overlaps = None
+        if not self.problem.has_copies:
+            overlaps = found.overlaps(which, factors, mode, white)
         root = None if roots is None else roots.root(which, mode)
-        view = BlockView(self._raw(active), mode, white, overlaps, which, root)
+        raw = factors if roots is None else roots.raw(which, factors)
+        view = BlockView(raw, mode, white, overlaps, which, root)
         blocks = [
             rows.block(product, view)
             for rows, product in zip(self.problem.rows, products, strict=True)
@@ -217,23 +237,34 @@ class Ascent:
         """
         J = self._value(active, blocks, coordinates)
         better = J >= self.objective[active]
-        lanes = active[better]
+        lanes, better = active[better], slice(None) if better.all() else better
         U = u.reshape(len(u), white.shape[2], -1).transpose(0, 2, 1)[better]
         if len(self.factors) == 2:
             # u (V T)^T is the same matrix as (u T^T) V^T, but V T has orthonormal
             # columns: nearly collinear ones are not handed from factor to factor.
-            self.factors[1 - mode][lanes] = (
-                self.factors[1 - mode][lanes] @ white[better]
-            )
+            other = self.factors[1 - mode]
+            turned = other[consecutive(lanes)] @ white[better]
+            self.factors[1 - mode] = _replaced(other, lanes, turned)
         else:
             U = U @ white[better].transpose(0, 2, 1)
-        self.factors[mode][lanes] = unit_columns(U)
-        self.weights[lanes] = np.linalg.norm(U, axis=1)
-        self.objective[lanes] = J[better]
-        for scores, block in zip(self.scores, blocks, strict=True):
-            scores[lanes] = block.scores(coordinates)[better]
-        for lane in active:
-            self.history[lane].append(self.objective[lane])
+        self.factors[mode] = _replaced(self.factors[mode], lanes, unit_columns(U))
+        self.weights = _replaced(self.weights, lanes, column_norms(U))
+        self.objective = _replaced(self.objective, lanes, J[better])
+        self.scores = [
+            _replaced(scores, lanes, block.scores(coordinates)[better])
+            for scores, block in zip(self.scores, blocks, strict=True)
+        ]
+        for lane, value in zip(active, self.objective[active], strict=True):
+            self.history[lane].append(value)
+
+
+def _replaced(array, lanes, new):
+    """An array whose lanes, in rising order, are replaced."""
+    if len(lanes) == len(array):
+        return new
+    array = array.copy()
+    array[lanes] = new
+    return array
 
 
 def climb(ascents, max_iter, stop):
@@ -250,8 +281,8 @@ def climb(ascents, max_iter, stop):
     running = [ascent.steps(max_iter, stop) for ascent in ascents]
     asked = [next(steps) for steps in running]
     while running:
-        factors, (left, *_) = zip(*asked, strict=True)
-        both = [rows.begin(factors, left) for rows in problem.rows]
+        factors, which, (left, *_) = zip(*asked, strict=True)
+        both = [rows.begin(factors, left, which) for rows in problem.rows]
         products = zip(*both, strict=True)
         answers = [_sent(*each) for each in zip(running, products, strict=True)]
         running = [each for each, more in zip(running, answers, strict=True) if more]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorcrp.base.types import Array
-from tensorcrp.solver.linalg import subtract_product
+from tensorcrp.solver.linalg import consecutive, subtract_products
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class BlockView:
         The mode that is not contracted.
     white : ndarray of shape (B, k, k)
         Its columns are mixed by these, see `cp.whitening`.
-    overlaps : ndarray of shape (B, d, p)
+    overlaps : ndarray of shape (B, d, p) or None
         What is subtracted per unit of each of the p earlier scores, seen in the same
-        way.
+        way; None where the rows are deflated.
     which : ndarray of int, shape (B,)
         The sequence of projections that a lane belongs to.
     root : ndarray of shape (B, l_m, l_m) or None
@@ -63,13 +63,18 @@ class DeflatedRows:
     rows : Rows
     scores : ndarray of shape (A, h, n)
         Filled as far as projections have been found, for A sequences of projections.
+    has_copies : bool
+        Whether the rows are deflated themselves, in the coordinates of the metrics:
+        see `lane_rows.LaneRows`.
     """
+
+    has_copies = False
 
     def __init__(self, rows, n_lanes, n_components):
         self.rows, self.n, self.count = rows, len(rows), 0
         self.scores = np.zeros((n_lanes, n_components, self.n))
 
-    def begin(self, factors, left):
+    def begin(self, factors, left, which=None):
         """One pass over the data, for all modes of one side: see `Rows.side_product`.
 
         One product for each of several lists of factors, whose ranks may differ.
@@ -88,9 +93,14 @@ class DeflatedRows:
         Z = Z.reshape(lanes, rank, -1).astype(float, copy=False)
         Z = view.white.transpose(0, 2, 1) @ Z
         Z = Z.reshape(lanes, rank * size, self.n)
-        for lane, a in enumerate(view.which if self.count else ()):
-            subtract_product(Z[lane], view.overlaps[lane], self.so_far()[a])
+        self.deflate(Z, view)
         return Block(Z)
+
+    def deflate(self, Z, view):
+        """Subtract from the features Z (B, d, n) what earlier projections explain."""
+        if self.count:
+            scores = self.so_far()[consecutive(view.which)]
+            subtract_products(Z, view.overlaps, scores)
 
     def projected(self, vectors, overlaps, which):
         """The same at order 1, where vectors (B, P) are whole projections: d = 1."""
@@ -100,7 +110,7 @@ class DeflatedRows:
         return Block(scores[:, None])
 
     def no_scores(self, lanes):
-        """Room for the scores of so many lanes, as `Block.scores` gives them."""
+        """An array for the scores of B lanes, as `Block.scores` gives them."""
         return np.zeros((lanes, self.n))
 
     def keep(self, scores):
@@ -113,7 +123,7 @@ class DeflatedRows:
         return self.scores[:, : self.count]
 
     def start(self, most):
-        """Evenly spaced rows, at most so many (None: all), in memory."""
+        """At most `most` evenly spaced rows (None: all), in memory."""
         return self.rows if most is None else self.rows.some(-(-self.n // most))
 
     def start_scores(self, most):

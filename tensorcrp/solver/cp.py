@@ -4,14 +4,20 @@ In: factors ``(..., l_m, k)``, one array per mode, or dense tensors
 ``(h, l_1, ..., l_N)``.
 Out: the other of the two, or coordinates in which the norm of a CP tensor is that of
 one of its factors. This module alone talks to tensorly.
+
+Which backend tensorly has is the user's business. tensorly computes here in the library
+of the arrays that it is given, in the calling thread alone and only during a call.
 """
 
 from math import prod
 
 import numpy as np
+import tensorly as tl
+from tensorly.backend import BackendManager
 from tensorly.cp_tensor import CPTensor
 from tensorly.tenalg import khatri_rao, multi_mode_dot
 
+from tensorcrp.base.namespace import kind_of, namespace_of, put, type_name
 from tensorcrp.solver.linalg import top_eigenvectors
 
 # Singular values below this share of the largest are null: dividing by them would turn
@@ -19,23 +25,28 @@ from tensorcrp.solver.linalg import top_eigenvectors
 NULL = 1e-8
 
 
+# tensorly's backend for the arrays of a library.
+BACKENDS = {"numpy": "numpy", "torch": "pytorch", "jax": "jax", "cupy": "cupy"}
+
+
 def working_dtype(X):
     """float32 for float32 of any byte order, float64 for everything else."""
-    single = X.dtype.kind == "f" and X.dtype.itemsize == 4
-    return np.float32 if single else np.float64
+    kind = getattr(X.dtype, "kind", None)
+    if kind is None:  # of another library
+        return np.float32 if type_name(X) == "float32" else np.float64
+    return np.float32 if kind == "f" and X.dtype.itemsize == 4 else np.float64
 
 
 def split_modes(shape):
     """Number of left modes: the split of `shape` with the smallest L + R."""
-    sums = [prod(shape[:s]) + prod(shape[s:]) for s in range(len(shape))]
-    return int(np.argmin(sums))
+    return min(range(len(shape)), key=lambda s: prod(shape[:s]) + prod(shape[s:]))
 
 
 def khatri_rao_of(some, factors):
     """Khatri-Rao product of `some` of the factors; a row of ones for none."""
     if not some:
         return np.ones((1, factors[0].shape[1]))
-    return khatri_rao(some) if len(some) > 1 else some[0]
+    return _by_tensorly("numpy", khatri_rao, some) if len(some) > 1 else some[0]
 
 
 def whitening(factors, mode):
@@ -73,12 +84,14 @@ def _khatri_rao_root(factors, mode):
     """R (..., at least k, k) with ``R^T R = K^T K``, K as in `whitening`."""
     root, *rest = factors[:mode] + factors[mode + 1 :] or [_ones(factors)]
     if root.shape[-1] == 1:  # of one column only the norm counts
-        norms = [np.linalg.norm(each, axis=-2, keepdims=True) for each in (root, *rest)]
-        return np.prod(norms, axis=0)
+        norms = column_norms(root)
+        for factor in rest:
+            norms = norms * column_norms(factor)
+        return norms[..., None, :]
     for factor in rest:
         # Triangles have the Gram matrices of the factors, in k rows for l_m.
         pair = [np.linalg.qr(each, mode="r") for each in (root, factor)]
-        root = _stacked_khatri_rao(pair, factors)
+        root = stacked_khatri_rao(pair, factors)
     *lead, rows, k = root.shape
     if rows >= k:
         return root
@@ -87,16 +100,21 @@ def _khatri_rao_root(factors, mode):
 
 def unit_columns(factor):
     """Columns scaled to norm one, null columns left as they are: (..., l_m, k)."""
-    norms = np.linalg.norm(factor, axis=-2, keepdims=True)
+    norms = column_norms(factor)[..., None, :]
     return factor / np.where(norms > 0, norms, 1.0)
+
+
+def column_norms(factor):
+    """Norms (..., k) of the columns of factors (..., l_m, k)."""
+    return np.sqrt(np.einsum("...ik,...ik->...k", factor, factor))
 
 
 def cp_dense(factors):
     """Dense tensors (h, l_1, ..., l_N) of factors (h, l_m, k), one per mode."""
     shape = tuple(factor.shape[1] for factor in factors)
     split = split_modes(shape)
-    left = _stacked_khatri_rao(factors[:split], factors)
-    right = _stacked_khatri_rao(factors[split:], factors)
+    left = stacked_khatri_rao(factors[:split], factors)
+    right = stacked_khatri_rao(factors[split:], factors)
     return (left @ right.transpose(0, 2, 1)).reshape(len(left), *shape)
 
 
@@ -106,9 +124,12 @@ def cp_sum(factors):
     return cp_dense(flat)
 
 
-def _stacked_khatri_rao(some, factors):
-    product = _ones(factors)
-    for factor in some:
+def stacked_khatri_rao(some, factors):
+    """Khatri-Rao products (..., rows, k) of `some` of the factors (..., l_m, k)."""
+    if not some:
+        return _ones(factors)
+    product = some[0]
+    for factor in some[1:]:
         product = product[..., :, None, :] * factor[..., None, :, :]
         *lead, rows, size, rank = product.shape
         product = product.reshape(*lead, rows * size, rank)
@@ -143,10 +164,11 @@ def cp_truncate(tensors, rank):
     Rank-one terms are subtracted one after the other. At order 2 these are the leading
     singular vectors and the approximation is the best; above, it is a good start.
     """
-    rest, terms = tensors, []
-    for _ in range(rank):
-        terms.append(_leading_term(rest))
+    terms = [_leading_term(tensors)]
+    rest = tensors
+    for _ in range(rank - 1):
         rest = rest - cp_dense(terms[-1])
+        terms.append(_leading_term(rest))
     return [np.concatenate(columns, axis=2) for columns in zip(*terms, strict=True)]
 
 
@@ -178,7 +200,7 @@ def _leading_pairs(matrices):
         return _leading_pairs(matrices.transpose(0, 2, 1))[::-1]
     u = top_eigenvectors(matrices @ matrices.transpose(0, 2, 1))
     v = (u[:, None] @ matrices)[:, 0]
-    sizes = np.linalg.norm(v, axis=1, keepdims=True)
+    sizes = column_norms(v[..., None])
     null = sizes[:, 0] == 0  # or too small for its square to be a number
     v[null] = np.eye(1, v.shape[1])
     return u, v / np.where(sizes > 0, sizes, 1.0)
@@ -198,7 +220,7 @@ def cp_normalize(factors):
     if len(factors) == 2:
         factors = _singular_columns(*factors)
     units = [unit_columns(factor) for factor in factors]
-    weights = np.prod([np.linalg.norm(f, axis=1) for f in factors], axis=0)
+    weights = np.prod([column_norms(factor) for factor in factors], axis=0)
     order = np.argsort(-weights, axis=1, kind="stable")
     weights = np.take_along_axis(weights, order, axis=1)
     units = [np.take_along_axis(unit, order[:, None, :], axis=2) for unit in units]
@@ -241,21 +263,71 @@ def sign_of_largest(values, axis):
 
 
 def cp_tensor(factors):
-    """A tensorly ``CPTensor`` with weights one of factors (l_m, k)."""
-    return CPTensor((np.ones(factors[0].shape[1]), list(factors)))
+    """A ``CPTensor`` of factors (l_m, k) with weights one, of tensorly's backend."""
+    weights = np.ones(factors[0].shape[1])
+    return CPTensor((tl.tensor(weights), [tl.tensor(factor) for factor in factors]))
 
 
 def mode_products(tensors, matrices):
     """Mode products of tensors (n, l_1, ..., l_N) with a matrix (r_m, l_m) per mode.
 
-    None leaves its mode as it is. The mode that shrinks most goes first.
+    None leaves its mode as it is. The mode that shrinks most goes first. The tensors
+    may be on a device, where the products are made.
     """
     modes = [m for m, matrix in enumerate(matrices) if matrix is not None]
     modes.sort(key=lambda m: matrices[m].shape[0] / matrices[m].shape[1])
     if not modes:
         return tensors
-    some = [matrices[m].astype(tensors.dtype, copy=False) for m in modes]
-    return multi_mode_dot(tensors, some, modes=[m + 1 for m in modes])
+    dtype, backend = working_dtype(tensors), BACKENDS.get(kind_of(tensors))
+    some = [put(matrices[m].astype(dtype, copy=False), tensors) for m in modes]
+    modes = [m + 1 for m in modes]
+    if backend is None:  # a library that tensorly does not know
+        return _mode_products(tensors, some, modes)
+    return _by_tensorly(backend, multi_mode_dot, tensors, some, modes=modes)
+
+
+def _mode_products(tensors, matrices, modes):
+    xp = namespace_of(tensors)
+    for matrix, mode in zip(matrices, modes, strict=True):
+        order = list(range(1, tensors.ndim))
+        order.insert(mode, 0)  # the mode comes first out of a product
+        product = xp.tensordot(matrix, tensors, axes=((1,), (mode,)))
+        tensors = xp.permute_dims(product, tuple(order))
+    return tensors
+
+
+def _by_tensorly(backend, function, *args, **kwargs):
+    """Call a function of tensorly with a backend for this call and thread alone.
+
+    ``tl.backend_context`` would set the backend of all threads when it ends.
+    """
+    if tl.get_backend() == backend:
+        return function(*args, **kwargs)
+    own = BackendManager._THREAD_LOCAL_DATA.__dict__  # what this thread has chosen
+    chosen = own.get("backend")
+    try:
+        tl.set_backend(backend, local_threadsafe=True)
+        return function(*args, **kwargs)
+    finally:
+        if chosen is None:
+            own.pop("backend", None)
+        else:
+            own["backend"] = chosen
+
+
+def cp_scores(X, factors):
+    """Inner products (n, h) of samples (n, l_1, ..., l_N) with CP tensors (h, l_m, k).
+
+    The samples are multiplied with the factors of one side, then with the other's.
+    """
+    n, *shape = X.shape
+    h, _, k = factors[0].shape
+    split = split_modes(shape)
+    left = stacked_khatri_rao(factors[:split], factors)
+    right = stacked_khatri_rao(factors[split:], factors)
+    right = right.transpose(1, 0, 2).reshape(-1, h * k)
+    part = (X.reshape(-1, len(right)) @ right.astype(X.dtype)).reshape(n, -1, h, k)
+    return np.einsum("nlhk,hlk->nh", part, left, optimize=True)
 
 
 def cp_gram(factors):

@@ -19,6 +19,7 @@ from scipy.linalg import solve_triangular
 
 from tensorcrp.base.types import Array
 from tensorcrp.solver.cp import cp_dense, cp_gram, cp_sum
+from tensorcrp.solver.linalg import consecutive
 
 
 class Deflation(ABC):
@@ -108,8 +109,22 @@ def feature_rows(W, T=None, raw=None):
     return solve_triangular(np.tril(W @ V.T, -1), raw, lower=True, unit_diagonal=True)
 
 
+def deflated_scores(scores, overlaps):
+    """Features (n, h) of samples from their raw scores, by C of `feature_rows`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, h)
+        ``W vec(X)`` of raw samples.
+    overlaps : ndarray of shape (h, h)
+        ``W V^T``.
+    """
+    lower = np.tril(overlaps, -1)
+    return solve_triangular(lower, scores.T, lower=True, unit_diagonal=True).T
+
+
 class Found:
-    """Projections found so far, one sequence per lane.
+    """Projections found so far, in A sequences: one per metric, rank and ridge.
 
     Columns beyond the rank of a sequence are null.
 
@@ -125,8 +140,8 @@ class Found:
     def __init__(self, shape, lambdas, ranks, n_components, deflation):
         A, h = len(lambdas), n_components
         self.lambdas, self.ranks = lambdas, np.broadcast_to(ranks, A)
-        self.deflation, self.mixing = deflation, None
-        self.count = 0
+        self.deflation, self.mixing, self.room = deflation, None, n_components
+        self.count, self._newest = 0, None
         # Columns lie in memory as rows: `overlaps` reads them as (h k, l_m) matrices.
         self.columns = [np.zeros((A, h, self.ranks.max(), size)) for size in shape]
         self.factors = [each.transpose(0, 1, 3, 2) for each in self.columns]
@@ -140,7 +155,8 @@ class Found:
         Earlier projections are contracted as the rows are: a product of k x k
         cross-Gram matrices, because they are CP tensors too.
         """
-        earlier = [each[which, : self.count] for each in self.columns]
+        lanes = consecutive(which)
+        earlier = [each[lanes, : self.count] for each in self.columns]
         B, p, most, size = earlier[mode].shape
         k = white.shape[1]
         cross = np.ones((B, p * most, k))
@@ -179,6 +195,13 @@ class Found:
         """The last projection of every sequence at order 1: (A, P)."""
         return self.factors[0][:, self.count - 1, :, 0]
 
+    def newest_dense(self):
+        """The last projection of every sequence as a vector: (A, P)."""
+        if self._newest is None:
+            W = cp_dense([factor[:, self.count - 1] for factor in self.factors])
+            self._newest = W.reshape(len(W), -1)
+        return self._newest
+
     def removed(self, a):
         """Dense tensors (p, P) that one sequence subtracts, one per projection."""
         W = cp_dense([factor[a, : self.count] for factor in self.factors])
@@ -197,7 +220,7 @@ class Found:
         """Keep the winning lane of every sequence as the next component."""
         for ascent, lanes in zip(ascents, winners, strict=True):
             self._add(ascent, lanes, ascent.which[lanes])
-        self.count += 1
+        self.count, self._newest = self.count + 1, None
         if not self.deflation.is_plain:
             gram = cp_gram([factor[:, : self.count] for factor in self.factors])
             self.mixing = self.deflation.removed(gram)

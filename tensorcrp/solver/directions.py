@@ -9,7 +9,7 @@ tensor has rank one, they are the answer itself.
 
 import numpy as np
 
-from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.base.namespace import as_type, put
 from tensorcrp.solver.linalg import (
     EPS,
     cholesky_solve,
@@ -40,8 +40,9 @@ def ridge_directions(problem, found, share=0.0):
         rows = [each.rows for each in problem.rows]
         return PrimalDirections(*rows, found.lambdas, share)
     most = None if problem.is_direct else START_ROWS
-    kind = DualDirections if found.deflation.is_plain else FreshDirections
-    return kind(problem, found.lambdas, share, most)
+    if found.deflation.is_plain:
+        return DualDirections(problem, found.lambdas, share, most, found.room)
+    return FreshDirections(problem, found.lambdas, share, most)
 
 
 class PrimalDirections:
@@ -53,10 +54,9 @@ class PrimalDirections:
     """
 
     def __init__(self, between, within, lambdas, share):
-        A, self.between = within.flat.astype(float, copy=False), between.flat
-        gram = A.T @ A
+        gram, self.between = within.inner(), between.flat
         # A ridge below rounding cannot be factored.
-        least = max(len(gram) * EPS, share / len(A)) * np.trace(gram)
+        least = max(len(gram) * EPS, share / len(within)) * np.trace(gram)
         ridges = np.maximum(lambdas, least)
         self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
         self.solved = [cholesky_solve(each, self.between.T) for each in self.factors]
@@ -89,10 +89,10 @@ class DualDirections:
     M is factored once. A projection that gives the rows scores s leaves ``M - s s^T``,
     so what is needed of the inverse follows by one rank-one term, and the data are read
     once for a direction. With `most`, it is that of evenly spaced rows, which are a
-    share of the scatter, and of lambda.
+    share of the scatter, and of lambda. There is room for `most_found` projections.
     """
 
-    def __init__(self, problem, lambdas, share, most):
+    def __init__(self, problem, lambdas, share, most, most_found):
         self.problem, self.most = problem, most
         between, within = problem.between.rows, problem.within.start(most)
         part = len(within) / len(problem.within.rows)
@@ -101,7 +101,7 @@ class DualDirections:
             lanes = np.flatnonzero(metric == number)
             rows = problem.in_metric(number, between), problem.in_metric(number, within)
             ridges = np.multiply(lambdas[lanes], part)
-            self.groups.append((lanes, Duals(*rows, ridges, share)))
+            self.groups.append((lanes, Duals(*rows, ridges, share, most_found)))
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -151,9 +151,11 @@ class Duals:
     ridges : ndarray of shape (A,)
     share : float
         Least ridge, in mean squares of the within rows.
+    room : int, default=0
+        Number of projections that `deflate` is called for at most.
     """
 
-    def __init__(self, between, within, ridges, share):
+    def __init__(self, between, within, ridges, share, room=0):
         self.between, self.within = between, within
         n, gram = len(within), within.gram(within)
         # A ridge below rounding cannot be factored.
@@ -165,7 +167,18 @@ class Duals:
         self.F = solved[self.which]
         self.K = (inner - cross.T @ solved)[self.which]
         A, n, c = self.F.shape
-        self.Q, self.E = np.empty((A, 0, n)), np.empty((A, 0, c))
+        self.rows_q, self.rows_e = np.empty((A, room, n)), np.empty((A, room, c))
+        self.count = 0
+
+    @property
+    def Q(self):
+        """The rows q so far: (A, p, n)."""
+        return self.rows_q[:, : self.count]
+
+    @property
+    def E(self):
+        """The rows e so far: (A, p, c)."""
+        return self.rows_e[:, : self.count]
 
     def directions(self):
         """Weights (A, c) and (A, n) of both kinds of rows, and their sums (A, P)."""
@@ -187,10 +200,10 @@ class Duals:
         solved = solved[:, None] + along @ self.Q
         left = 1.0 - solved @ S[..., None]
         root = np.sqrt(np.where(left > 0, left, np.nan))  # rounding ate the ridge
-        q, e = solved / root, (S[:, None] @ self.F + along @ self.E - T[:, None]) / root
-        self.Q = np.concatenate([self.Q, q], axis=1)
-        self.E = np.concatenate([self.E, e], axis=1)
+        e = (S[:, None] @ self.F + along @ self.E - T[:, None]) / root
         self.K -= e.transpose(0, 2, 1) @ e
+        self.count += 1
+        self.Q[:, -1:], self.E[:, -1:] = solved / root, e
 
 
 class FreshDirections:
@@ -210,12 +223,17 @@ class FreshDirections:
         problem, V = self.problem, found.removed(a)
         metric = problem.metric_of_lanes(len(self.ridges))[a]
         scores = problem.between.so_far(), problem.within.start_scores(self.most)
-        vectors = [
-            problem.in_metric(metric, rows).flat - s[a].T @ V
+        rows = [
+            _deflated(problem.in_metric(metric, rows), s[a], V)
             for rows, s in zip(self.few, scores, strict=True)
         ]
-        rows = map(ArrayRows.of, vectors)
         return Duals(*rows, self.ridges[a : a + 1], self.share).directions()[2][0]
 
     def deflate(self, found):
         """Nothing to follow: `directions` looks at all projections."""
+
+
+def _deflated(rows, scores, V):
+    """Rows without what scores (p, n) times tensors (p, P) add up to."""
+    flat = as_type(rows.flat, np.float64)
+    return rows.like(flat - put(scores.T, flat) @ put(V, flat))

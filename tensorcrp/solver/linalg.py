@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from scipy.linalg.blas import dgemm, dsyrk, dtrsm
+from scipy.linalg.blas import dgemm, dger, dsyrk, dtrsm
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs, dsyevr, dtpqrt, dtrtrs
 
 EPS = np.finfo(float).eps
@@ -21,11 +21,13 @@ LOST = 1e-10  # share of a ridge that the rounding of products may take
 # Up to this many vectors are multiplied one by one with samples that are in cache:
 # matrix-vector products run at the speed of memory, skinny matrix products do not.
 # What has fewer entries, M x T or one sample of a block, is not worth a call each.
-FEW, LARGE, LARGE_SAMPLE = 3, 2**12, 2**9
+FEW, LARGE, LARGE_SAMPLE, LARGE_LANE = 3, 2**12, 2**9, 2**15
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than zeros.
 WIDTH = 8
 SMALL_EIGEN = 12  # up to this size all eigenvectors cost what one does
+# From this number of matrices on, and up to this size, powers beat LAPACK's calls.
+MANY, SMALL_POWERS = 6, 24
 CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
 
 
@@ -59,9 +61,46 @@ def weighted_sums(weights, entries):
     return (_padded(weights) @ entries.T)[: len(weights)]
 
 
-def subtract_product(Z, A, B):
-    """``Z -= A B`` in place, for Z (d, n) and B (p, n) in C order and A (d, p)."""
-    dgemm(-1.0, B.T, A.T, 1.0, Z.T, overwrite_c=1)
+def contract_lanes(X, lanes, vectors):
+    """`contract` of some lanes of X (A, L, M, T) with vectors (B, K, M) of each.
+
+    Returns
+    -------
+    ndarray of shape (B, K, L, T)
+    """
+    _, L, M, T = X.shape
+    out = np.empty((*vectors.shape[:2], L, T), X.dtype)
+    if isinstance(lanes, slice) and M * T < LARGE_LANE:
+        np.matmul(vectors[:, None], X[lanes], out=out.transpose(0, 2, 1, 3))
+        return out
+    each = np.arange(len(X))[lanes]
+    for lane, a in enumerate(each):
+        out[lane] = contract(X[a], vectors[lane])
+    return out
+
+
+def consecutive(lanes):
+    """Numbers of lanes (B,) as a slice if they are consecutive: it takes no copy."""
+    if not len(lanes):
+        return lanes
+    first, last = int(lanes[0]), int(lanes[-1])
+    if last - first + 1 == len(lanes) and (lanes[1:] > lanes[:-1]).all():
+        return slice(first, last + 1)
+    return lanes
+
+
+def subtract_products(Z, A, B):
+    """``Z -= A B`` in place, for Z (B, d, n), A (B, d, p) and B (B, p, n)."""
+    if Z[0].size < LARGE:
+        Z -= A @ B
+        return
+    for z, a, b in zip(Z, A, B, strict=True):
+        dgemm(-1.0, b.T, a.T, 1.0, z.T, overwrite_c=1)
+
+
+def subtract_outer(X, w, s):
+    """``X -= w s^T`` in place, for X (P, n) in C order."""
+    dger(-1.0, s, w, a=X.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
 
 
 def block_contraction(vectors, left, size):
@@ -196,10 +235,41 @@ def positive_solve(matrix, right):
 
 def top_eigenvectors(matrices):
     """Unit eigenvectors (B, d) of the largest eigenvalues of symmetric matrices."""
-    size = matrices.shape[-1]
-    if size <= SMALL_EIGEN:  # all of them in one call
-        if not np.isfinite(matrices).all():
-            raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+    B, size = matrices.shape[:2]
+    if not np.isfinite(matrices).all():
+        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+    if B < MANY or size > SMALL_POWERS:
+        return _all_lapack(matrices)
+    vectors, known = _by_squaring(matrices)
+    if not known.all():
+        vectors[~known] = _all_lapack(matrices[~known])
+    return vectors
+
+
+def _by_squaring(matrices):
+    """Top eigenvectors from the power 4096 of matrices, and which are exact.
+
+    Squares of a stack cost a fraction of LAPACK's calls matrix by matrix. A vector
+    counts if it solves the eigenproblem to rounding; near to a double eigenvalue, or
+    where the largest in magnitude is negative, it does not.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        power = matrices
+        for _ in range(4):
+            power = power / np.einsum("bii->b", power)[:, None, None]
+            for _ in range(3):
+                power = power @ power
+        largest = np.einsum("bii->bi", power).argmax(axis=1)
+        v = power[np.arange(len(power)), largest]
+        v = v / np.sqrt(np.einsum("bi,bi->b", v, v))[:, None]
+        image = (matrices @ v[..., None])[..., 0]
+        values = np.einsum("bi,bi->b", v, image)
+        error = np.abs(image - values[:, None] * v).max(axis=1)
+        return v, (error <= 16 * EPS * values) & (values > 0)
+
+
+def _all_lapack(matrices):
+    if matrices.shape[-1] <= SMALL_EIGEN:  # all of them in one call
         return np.linalg.eigh(matrices)[1][..., -1]
     return np.stack([_top_eigenvector(matrix) for matrix in matrices])
 
@@ -271,7 +341,7 @@ def ridge_lda_of_rows(D, Z, lambdas):
 
 def _units(u):
     """Blocks (B, d) scaled to norm one."""
-    norms = np.linalg.norm(u, axis=1, keepdims=True)
+    norms = np.sqrt(np.einsum("bi,bi->b", u, u))[:, None]
     # Nothing left to separate: any direction is as good, but a white coordinate may be
     # null. The last never is; it is also what LAPACK takes if D D^T underflows.
     u[norms[:, 0] == 0, -1] = 1.0

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from tensorcrp.base.types import Array, Shape
-from tensorcrp.solver.cp import mode_products
 
 
 class Metric(ABC):
@@ -238,10 +237,21 @@ class LaneRoots:
             for m, factor in enumerate(factors)
         ]
 
-    def transformed(self, metric, array):
-        """Rows (n, l_1, ..., l_N) in the coordinates of one metric, ``X x_m S_m``."""
-        roots = [None if root is None else root[metric] for root in self.roots]
-        return mode_products(array, roots)
+    def primed(self, lanes, factors):
+        """Factors (B, l_m, k) of samples in the metric: ``U'^(m) = S_m^{-1} U^(m)``."""
+        return [
+            factor
+            if self.roots[m] is None
+            else np.linalg.solve(self.root(lanes, m), factor)
+            for m, factor in enumerate(factors)
+        ]
+
+    def of_metric(self, metric):
+        """Roots ``S_m`` of one metric, one per mode; None where all are the identity.
+
+        Rows in its coordinates are ``X x_m S_m``.
+        """
+        return [None if root is None else root[metric] for root in self.roots]
 
 
 def _stacked(roots, size):

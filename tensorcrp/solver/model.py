@@ -13,16 +13,17 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tensorcrp.base.types import Array, Floats, Integers, Rank, Shape
+from tensorcrp.base.types import Array, Flags, Floats, Integers, Rank, Shape
 from tensorcrp.solver.cp import (
     cp_from_dense,
+    cp_gram,
     cp_normalize,
+    cp_scores,
     mode_products,
     sign_of_largest,
 )
-from tensorcrp.solver.deflation import Deflation, Found, feature_rows
+from tensorcrp.solver.deflation import Deflation, Found, deflated_scores, feature_rows
 from tensorcrp.solver.metric import Metric
 
 
@@ -55,7 +56,7 @@ class Result:
     factors: list[Floats]
     history: list[Floats]
     n_iter: Integers
-    converged: NDArray[np.bool_]
+    converged: Flags
 
     @classmethod
     def of_all(cls, found: Found) -> list[Self]:
@@ -71,12 +72,13 @@ class Result:
         list of Result
             In the order of the sequences.
         """
+        h = found.count  # fewer than asked for if a callback ended the search
         return [
             cls(
-                [factor[a][..., :rank] for factor in found.factors],
+                [factor[a, :h, :, :rank] for factor in found.factors],
                 found.history[a],
-                found.n_iter[a],
-                found.converged[a],
+                found.n_iter[a, :h],
+                found.converged[a, :h],
             )
             for a, rank in enumerate(found.ranks)
         ]
@@ -200,6 +202,43 @@ class Model:
         """
         return X.reshape(len(X), -1) @ self.projections.T
 
+    def unsigned_features(self, X: Array) -> Floats:
+        """Features of raw samples up to the sign of each, from the factors alone.
+
+        Distances between samples are those of `transform`. Dense projections, which
+        cost more than the features of a few samples, are not formed.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, l_1, ..., l_N)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n, h)
+            Scores of the deflated samples.
+        """
+        T = None if self.deflation.is_plain else self.deflation.removed(self._gram)
+        overlaps = self._gram if T is None else self._gram @ T.T
+        raw = self._raw_factors
+        X = X.reshape(len(X), *(factor.shape[1] for factor in raw))
+        return deflated_scores(cp_scores(X, raw), overlaps)
+
+    @cached_property
+    def _gram(self):
+        """Inner products (h, h) of the projections in the metric's coordinates."""
+        return cp_gram([factor[None] for factor in self.result.factors])[0]
+
+    @cached_property
+    def _raw_factors(self):
+        """Factors of raw samples as they were found; one for vectors of full rank."""
+        factors = self.result.factors
+        if len(factors) == 1:
+            W = factors[0].reshape(-1, *self.shape)
+            return [mode_products(W, self._roots).reshape(factors[0].shape)]
+        pairs = zip(factors, self._roots, strict=True)
+        return [U if root is None else root @ U for U, root in pairs]
+
     @property
     def history(self) -> list[Floats]:
         """J after each block update, one curve per projection."""
@@ -224,6 +263,10 @@ class FinalValues(np.ndarray):
     def __array_finalize__(self, values):
         self.history = None
 
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """Sums and products are plain arrays and numbers."""
+        return np.asarray(array)[()]
+
     def __getitem__(self, key):
         value = super().__getitem__(key)
         if self.history is None or not isinstance(key, (int, np.integer)):
@@ -243,6 +286,15 @@ def final_values(estimator: Any) -> Floats:
     Made into a property of the estimator, so that there is one place for the curves.
     """
     return FinalValues.of(estimator.history_)
+
+
+def sweeps_of_each(estimator: Any) -> Integers:
+    """Sweeps of each projection of a fitted estimator with a `history_`: (h,).
+
+    A sweep updates every mode; the last one may end before.
+    """
+    updates = np.array([len(curve) for curve in estimator.history_])
+    return -(-updates // len(estimator.sample_shape_))
 
 
 class FinalValue(np.float64):

@@ -17,125 +17,41 @@ the lane first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
-from numbers import Integral
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike
 
+from tensorcrp.base.parameters import (
+    check_integer,
+    check_real,
+    check_values,
+    random_source,
+    with_argument,
+)
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
     Callback,
     Init,
-    RandomState,
-    Rank,
+    RandomSource,
     RegScale,
     Shape,
     Stop,
 )
+from tensorcrp.base.validation import check_alike_rows, rows_array, unfit_rows
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.ascent import Ascent, Problem, SmallGain, climb
-from tensorcrp.solver.deflation import Deflation, Found, PaperDeflation
+from tensorcrp.solver.deflation import Deflation, Found
+from tensorcrp.solver.full_rank import Vectors, is_full
+from tensorcrp.solver.lane_rows import deflated_rows
 from tensorcrp.solver.metric import Euclidean, LaneRoots, Metric
 from tensorcrp.solver.model import Model, Result
-from tensorcrp.solver.objective import DiscriminantRatio, Objective
+from tensorcrp.solver.objective import Objective
 from tensorcrp.solver.rows import Rows
+from tensorcrp.solver.spec import Lane, Spec
 from tensorcrp.solver.starts import Starter
-
-
-@dataclass(frozen=True)
-class Spec:
-    """Which models to fit, and how.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of projections h.
-    ranks : sequence of int or "full", default=(2,)
-        CP ranks k. Ranks of at least P / max(l_m) represent any tensor, as "full"
-        does: ridge LDA on vectorised samples.
-    regs : sequence of float, default=(0.3,)
-        Ridges, in the unit that `reg_scale` names.
-    metrics : sequence of Metric, default=None
-        Metrics of the ridge; None for the plain norm alone.
-    lanes : sequence of (metric, rank, reg), default=None
-        Combinations to fit, instead of all that `metrics`, `ranks` and `regs` have.
-    reg_scale : {"relative", "absolute"}, default="relative"
-        With "relative", lambda is `reg` times the mean square of an entry of the
-        within-class deviations; with "absolute", it is `reg`.
-    objective : Objective, default=None
-        What is maximised; None for `DiscriminantRatio`.
-    deflation : Deflation, default=None
-        What is subtracted after each projection; None for `PaperDeflation`.
-    init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
-        Arrays are (l_m, k), one per mode. A callable is asked for every component:
-        ``init(shape, rank, random_state)`` returns such arrays.
-    n_init : int, default=1
-        Starts per component, the best of which is kept; all but the first are random.
-    max_iter : int, default=20
-        Sweeps over the modes per component.
-    tol : float, default=0.1
-        A component is done when a sweep raises J by at most this share; with 0, only
-        after `max_iter` sweeps.
-    stop : callable, default=None
-        Another stopping rule: ``stop(history, n_modes)`` says whether a lane is done,
-        given J at its start and after every block update. None for `tol`.
-    modes : sequence of int, default=None
-        Order of the block updates in a sweep; None for ``range(N)``.
-    random_state : int, RandomState instance or None, default=None
-        Source of random starts.
-    callback : callable, default=None
-        Called as ``callback(p, objective, n_iter)`` after component p, with one entry
-        per lane that is solved together.
-
-    Examples
-    --------
-    >>> from tensorcrp.solver import Smoothness, Spec
-    >>> spec = Spec(5, ranks=(1, "full"), metrics=(Smoothness(0.0), Smoothness(1.0)))
-    >>> spec.regs, spec.max_iter
-    ((0.3,), 20)
-    """
-
-    n_components: int
-    ranks: Sequence[Rank] | Array = (2,)
-    regs: Sequence[float] | Array = (0.3,)
-    metrics: Sequence[Metric] | None = None
-    lanes: Sequence[tuple[Metric, Rank, float]] | None = None
-    reg_scale: RegScale = "relative"
-    objective: Objective | None = None
-    deflation: Deflation | None = None
-    init: Init = "lda"
-    n_init: int = 1
-    max_iter: int = 20
-    tol: float = 0.1
-    stop: Stop | None = None
-    modes: Sequence[int] | None = None
-    random_state: RandomState = None
-    callback: Callback | None = None
-
-    def __post_init__(self):
-        usual = {
-            "metrics": (Euclidean(),),
-            "objective": DiscriminantRatio(),
-            "deflation": PaperDeflation(),
-        }
-        for name, value in usual.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One combination: metric, rank, ridge as asked for, and lambda."""
-
-    metric: object
-    rank: object
-    reg: float
-    lam: float
 
 
 class Statistics(Protocol):
@@ -178,16 +94,18 @@ def fit_path(scatter: Statistics, spec: Spec) -> list[Model]:
     >>> models[0].projections.shape
     (4, 64)
     """
+    finite = [k for _, k, _ in spec.combinations() if not is_full(k, scatter.shape)]
+    spec.check_shape(scatter.shape, finite)
     lanes = list(_lanes(scatter, spec))
-    between, within = ArrayRows.of(spec.objective.numerator(scatter)), scatter.within
+    between, within = _in_memory(spec.objective.numerator(scatter)), scatter.within
     results = [None] * len(lanes)
     for group in _groups(lanes, scatter.shape):
         some = [lanes[i] for i in group]
-        rows = between, within
         if is_full(some[0].rank, scatter.shape):
-            rows = [_vectors(each, some[0].metric) for each in rows]
-            some = [replace(lane, rank=1, metric=Euclidean()) for lane in some]
-        for i, result in zip(group, _solve_lanes(*rows, some, spec), strict=True):
+            found = _solve_vectors((between, within), some, spec)
+        else:
+            found = _solve_lanes(between, within, some, spec)
+        for i, result in zip(group, found, strict=True):
             results[i] = result
     pairs = zip(lanes, results, strict=True)
     return [
@@ -196,9 +114,13 @@ def fit_path(scatter: Statistics, spec: Spec) -> list[Model]:
     ]
 
 
-def is_full(rank, shape):
-    """Whether tensors of this rank are all tensors of the shape."""
-    return rank == "full" or rank >= prod(shape) // max(shape)
+def _solve_vectors(rows, lanes, spec):
+    """One `Result` per lane of full rank, all of one metric: vectors (h, P, 1)."""
+    metric, shape = lanes[0].metric, rows[0].row_shape
+    vectors = Vectors.of(rows, metric, len(lanes), spec.n_components)
+    lanes = [replace(lane, rank=1, metric=Euclidean()) for lane in lanes]
+    results = _solve_lanes(*vectors.rows, lanes, vectors.spec(spec, shape, metric))
+    return [vectors.result(result) for result in results]
 
 
 def _names(lane):
@@ -207,38 +129,26 @@ def _names(lane):
 
 def _lanes(scatter, spec):
     """All combinations, with the ridge in the scale of the data."""
-    lanes = spec.lanes
-    if lanes is None:
-        lanes = product(spec.metrics, spec.ranks, spec.regs)
-    for metric, rank, reg in lanes:
+    for metric, rank, reg in spec.combinations():
         yield Lane(metric, rank, reg, scatter.ridge(reg, spec.reg_scale, metric))
 
 
 def _groups(lanes, shape):
-    """Numbers of the lanes that are solved together.
+    """Numbers of the lanes that are solved together, rank by rank.
 
     All that are not of full rank; of full rank, those of one metric, whose rows are
     vectors in the coordinates of that metric.
     """
     groups = {}
-    for i, lane in enumerate(lanes):
+    for i, lane in sorted(enumerate(lanes), key=lambda pair: str(pair[1].rank)):
         key = id(lane.metric) if is_full(lane.rank, shape) else "finite"
         groups.setdefault(key, []).append(i)
     return groups.values()
 
 
-def _vectors(rows, metric):
-    """Rows as vectors (n, P), in the coordinates of a metric."""
-    flat = (prod(rows.row_shape),)
-    if metric.is_plain or not rows.in_memory:
-        return rows.reshape(flat)
-    roots = LaneRoots([metric], rows.row_shape, [0])
-    return ArrayRows.of(roots.transformed(0, rows.array)).reshape(flat)
-
-
 def solve(
-    between: Array,
-    within: Array | Rows,
+    between: ArrayLike | Rows,
+    within: ArrayLike | Rows,
     lambdas: Sequence[float] | Array,
     *,
     n_components: int,
@@ -249,7 +159,7 @@ def solve(
     tol: float = 0.1,
     stop: Stop | None = None,
     modes: Sequence[int] | None = None,
-    rng: RandomState = None,
+    rng: RandomSource = None,
     callback: Callback | None = None,
     objective: Objective | None = None,
     deflation: Deflation | None = None,
@@ -258,20 +168,21 @@ def solve(
 
     Parameters
     ----------
-    between : ndarray of shape (c, l_1, ..., l_N)
-        Rows of the numerator.
-    within : ndarray of shape (n, l_1, ..., l_N), or Rows
+    between : array-like of shape (c, l_1, ..., l_N), or Rows
+        Rows of the numerator: a NumPy array or nested lists of finite numbers. They
+        are few, and are read into memory.
+    within : array-like of shape (n, l_1, ..., l_N), or Rows
         Rows of the denominator. They are not modified, and not copied if the sample
         axis comes last in memory, as in `ClassScatter`.
     lambdas : sequence of A floats
-        Ridges, which share every pass over the rows.
+        Ridges of at least 0, which share every pass over the rows.
     n_components : int
         Number of projections h.
     rank : int or sequence of int, default=2
         CP rank k; at order 1 it is 1 whatever is asked for. Several ranks share every
         pass over the rows too.
-    init : {"lda", "identity", "random"}, callable or list of arrays, default="lda"
-        Start of each projection, as in `Spec`.
+    init : {"lda", "identity", "random"}, callable, arrays or CPTensor, default="lda"
+        Start of each projection, as in `Spec`. The factors of a result are one too.
     n_init : int, default=1
         Starts per component, the best of which is kept.
     max_iter : int, default=20
@@ -282,10 +193,11 @@ def solve(
         Another stopping rule, as in `Spec`.
     modes : sequence of int, default=None
         Order of the block updates in a sweep; None for ``range(N)``.
-    rng : int, RandomState instance or None, default=None
-        Source of random starts.
+    rng : int, RandomState, Generator or None, default=None
+        Source of random starts; None for NumPy's global one, as in scikit-learn.
     callback : callable, default=None
-        Called as ``callback(p, objective, n_iter)`` after component p.
+        Called as ``callback(p, objective, n_iter, factors)`` after component p, as in
+        `Spec`. If it returns True, all results end with component p.
     objective : Objective, default=None
         What is maximised; None for `DiscriminantRatio`.
     deflation : Deflation, default=None
@@ -312,7 +224,14 @@ def solve(
     >>> bool(weak.objective[0] > strong.objective[0])
     True
     """
-    ranks = [rank] if isinstance(rank, Integral) else list(rank)
+    ranks = rank if isinstance(rank, (list, tuple, np.ndarray)) else [rank]
+    check_values("lambdas", lambdas)
+    check_values("rank", ranks)
+    for lam in lambdas:
+        check_real("every lambda", lam)
+    for k in ranks:
+        check_integer("rank", k)
+    random_source("rng", rng)
     spec = Spec(
         n_components,
         objective=objective,
@@ -326,9 +245,35 @@ def solve(
         random_state=rng,
         callback=callback,
     )
+    between = _in_memory(_rows("between", between))
+    rows = {"between": between, "within": _rows("within", within)}
+    shape, _ = shapes = [each.row_shape for each in rows.values()]
+    check_alike_rows(*shapes)
+    spec.check_shape(shape, ranks if len(shape) > 1 else ())
+    for name, each in rows.items():
+        _check_finite(name, each)
     metric = Euclidean()
     lanes = [Lane(metric, k, lam, lam) for k in ranks for lam in lambdas]
-    return _solve_lanes(ArrayRows.of(between), ArrayRows.of(within), lanes, spec)
+    return _solve_lanes(*rows.values(), lanes, spec)
+
+
+def _rows(name, given):
+    """Rows of an array or nested lists; those of any other kind as they are."""
+    return given if isinstance(given, Rows) else ArrayRows.of(rows_array(name, given))
+
+
+def _in_memory(rows):
+    """Rows of an array or of any kind, as an array in memory."""
+    rows = ArrayRows.of(rows)
+    return rows if rows.is_array else ArrayRows.of(np.asarray(rows))
+
+
+def _check_finite(name, rows):
+    """Reject rows with NaN, or too large to be squared: one pass over the data."""
+    with np.errstate(all="ignore"):
+        total = np.linalg.norm(rows.array if rows.is_array else rows.spread()[0])
+    if not np.isfinite(total):
+        raise ValueError(unfit_rows(name, rows.blocks(rows.block_size)))
 
 
 def _solve_lanes(between, within, lanes, spec):
@@ -336,30 +281,38 @@ def _solve_lanes(between, within, lanes, spec):
     h, A, shape = spec.n_components, len(lanes), between.row_shape
     ranks = [lane.rank for lane in lanes]
     if len(shape) == 1:  # vectors have rank one and need no start
-        ranks, spec = [1] * A, replace(spec, init="lda", n_init=1)
+        ranks, spec = [1] * A, replace(spec, init="lda", n_init=1, warm=None)
     lambdas = np.array([lane.lam for lane in lanes], float)
-    rows = [each.deflated(A, h) for each in (between, within)]
-    problem = Problem(
-        *rows,
-        _roots(lanes, shape),
-        spec.objective,
-        is_direct=len(shape) == 1
-        and spec.deflation.is_plain
-        and spec.objective.is_ratio,
-        modes=spec.modes,
-    )
-    found = Found(shape, lambdas, ranks, h, spec.deflation)
+    found, roots = Found(shape, lambdas, ranks, h, spec.deflation), _roots(lanes, shape)
+    direct = len(shape) == 1 and spec.deflation.is_plain and spec.objective.is_ratio
+    rows = deflated_rows([between, within], found, roots)
+    problem = Problem(*rows, roots, spec.objective, direct, spec.modes)
     # Vectors start with one large decomposition. All other products are small, however
     # large the data are.
     with bounded_threads(within.nbytes if problem.is_direct else 0):
-        rng = check_random_state(spec.random_state)
-        starter = Starter(problem, found, spec.init, spec.n_init, rng)
+        rng = random_source("random_state", spec.random_state)
+        starter = Starter(problem, found, spec, rng)
+    told = spec.callback and with_argument(spec.callback, "factors")
     with bounded_threads(0):
         for p in range(h):
             objective, n_iter = _next_component(problem, found, starter, spec)
-            if spec.callback is not None:
-                spec.callback(p, objective, n_iter)
+            if told and _is_true(told(p, objective, n_iter, _newest(problem, found))):
+                break
     return Result.of_all(found)
+
+
+def _is_true(answer):
+    """Whether a callback says stop: True itself, not just anything."""
+    return isinstance(answer, (bool, np.bool_)) and bool(answer)
+
+
+def _newest(problem, found):
+    """Factors (l_m, k) of samples of the last component, a list for every lane."""
+    lanes = np.arange(len(found.ranks))
+    factors = [factor[:, found.count - 1].copy() for factor in found.factors]
+    if problem.roots is not None:
+        factors = problem.roots.raw(lanes, factors)
+    return [[factor[a, :, : found.ranks[a]] for factor in factors] for a in lanes]
 
 
 def _roots(lanes, shape):

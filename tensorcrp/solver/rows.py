@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorcrp.base.namespace import place_of
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.solver.blocks import DeflatedRows
 from tensorcrp.solver.cp import khatri_rao_of, split_modes
 from tensorcrp.solver.linalg import block_contraction
+from tensorcrp.solver.row_sums import RowSums
 
 if TYPE_CHECKING:
     from tensorcrp.solver.array_rows import ArrayRows
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**20  # rows are worked on in blocks of about 1 MB, which are in cache
 
 
-class Rows(ABC):
+class Rows(RowSums, ABC):
     """Tensors of one shape that can be contracted with CP factors.
 
     A new kind of rows implements `shape`, `blocks` and `reshape`; everything else
     follows from these. Kinds with a faster way override it: arrays (`ArrayRows`),
-    centred samples in files and chunks of dask (`tensorcrp.storage`).
+    centred samples in files, chunks of dask and arrays on a device
+    (`tensorcrp.storage`).
+
+    Vectors, projections of full rank and a ridge of zero need all rows at once. They
+    are rejected unless `in_memory` is True, which allows to read the rows as a whole.
 
     Rows are immutable, and `blocks` can be called any number of times. Each call gives
     the same rows in the same order.
@@ -69,6 +75,8 @@ class Rows(ABC):
     """
 
     in_memory: bool = False
+    is_array: bool = False  # one NumPy array, that lanes may copy
+    place: str = place_of(np.empty(0))
     dtype: np.dtype[Any] = np.dtype(float)
 
     @property
@@ -264,6 +272,58 @@ class Rows(ABC):
 
         return ArrayRows.of(np.concatenate(parts).astype(self.dtype, copy=False))
 
+    @property
+    def flat(self) -> Array:
+        """The rows as vectors (n, P)."""
+        return np.asarray(self).reshape(len(self), -1)
+
+    def like(self, flat: Array) -> Rows:
+        """Other rows of the same shape, in the same place.
+
+        Parameters
+        ----------
+        flat : ndarray of shape (r, P)
+            The rows as vectors.
+
+        Returns
+        -------
+        Rows
+            In memory.
+        """
+        return self.some(1).like(flat)
+
+    def transformed(self, matrices: Sequence[Array | None]) -> Rows:
+        """The rows after mode products.
+
+        Parameters
+        ----------
+        matrices : sequence of ndarray (r_m, l_m) or None
+            One per mode; None leaves its mode as it is.
+
+        Returns
+        -------
+        Rows
+            In memory.
+        """
+        return self.some(1).transformed(matrices)
+
+    def stacked(self, other: Rows, more: Array) -> Rows:
+        """These rows, other rows and some more, without null rows.
+
+        Parameters
+        ----------
+        other : Rows
+            Rows of the same shape, in the same place.
+        more : ndarray of shape (r, l_1, ..., l_N)
+            Further rows, in float64.
+
+        Returns
+        -------
+        Rows
+            In memory, in the precision of the two.
+        """
+        return self.some(1).stacked(other, more)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """All rows in memory, in the solver's order."""
         array = empty_rows(self.shape, dtype or self.dtype)
@@ -289,9 +349,10 @@ class Rows(ABC):
         if len(self.row_shape) == 1 and not self.in_memory:
             raise ValueError(
                 "vectors, and samples of any order at full rank, need the centred "
-                f"samples in memory, {self.nbytes / 1e6:,.0f} MB, which is more than "
-                "max_memory or half of what is free. Raise max_memory, or choose a "
-                "finite rank (TensorCRPCV: ranks)."
+                f"samples in memory ({self.nbytes / 1e6:,.3g} MB), but these are read "
+                "in blocks. Raise max_memory, or choose a finite rank (TensorCRPCV: "
+                "ranks). Rows of another kind that may be read as a whole have "
+                "in_memory = True."
             )
         return DeflatedRows(self, n_lanes, n_components)
 

@@ -18,8 +18,13 @@ from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.cp import working_dtype
 from tensorcrp.solver.linalg import EPS, LOST, product_root
 from tensorcrp.solver.rows import BLOCK_BYTES, Rows
-from tensorcrp.storage.roots import ROWS, as_column, triangle
-from tensorcrp.storage.sources import Source
+from tensorcrp.storage.device_samples import (
+    device_centred,
+    device_sums,
+    device_triangle,
+)
+from tensorcrp.storage.roots import ROWS, as_column, root_bytes, triangle
+from tensorcrp.storage.sources import Source, is_on_device
 
 LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
@@ -47,7 +52,7 @@ class Used:
     def some(self, part):
         """Some of them, by a slice or their numbers among the used ones."""
         arrays = (each[part] for each in (self.index, self.codes, self.weight))
-        return Used(self.X, *arrays)
+        return type(self)(self.X, *arrays)
 
     def blocks(self, rows, dtype=float):
         """Blocks (slice of the used ones, array of our own)."""
@@ -228,7 +233,22 @@ class CentredRows(Rows):
             if rest > 0:  # zero for one sample alone
                 deviation = used.fetch(slice(first, first + 1))[0] - self.means[code]
                 centres[code] -= roots[first] / rest * deviation
-        return CentredRows(used.some(others), centres)
+        return type(self)(used.some(others), centres)
+
+    def root(self, max_memory, least_ridge=0.0):
+        """A root of at most P rows, in memory; these rows if it is too large for that.
+
+        Parameters
+        ----------
+        max_memory : float
+            Bytes that it may take.
+        least_ridge : float
+            See `triangle`.
+        """
+        if root_bytes(self.shape, self.dtype) > max_memory:
+            return self
+        tall = len(self) > prod(self.shape[1:])
+        return np.asarray(self.triangle(least_ridge) if tall else self.fewer())
 
     def triangle(self, least_ridge=0.0):
         """Triangular root (P, l_1, ..., l_N), from blocks one by one.
@@ -245,6 +265,37 @@ class CentredRows(Rows):
     def _flat_blocks(self):
         for _, block in self.blocks(max(ROWS, self.used.rows)):
             yield block.reshape(len(block), -1)
+
+
+class DeviceUsed(Used):
+    """Samples that count in an array on a device."""
+
+    def means(self, counts):
+        """Class means (c, l_1, ..., l_N), summed where the samples are."""
+        first = self.fetch(slice(0, 1))[0].astype(float)
+        with np.errstate(invalid="ignore", over="ignore"):  # rejected below
+            sums = device_sums(self, first.ravel(), len(counts))
+        if not np.isfinite(sums).all():
+            self.X.check_finite()
+        return class_means(first, sums.reshape(-1, *first.shape), counts)
+
+
+class DeviceCentred(CentredRows):
+    """Deviations from the class means of samples on a device."""
+
+    def root(self, max_memory, least_ridge=0.0):
+        """At most P rows, there; `max_memory` is about the host."""
+        if len(self) > prod(self.shape[1:]):
+            return device_triangle(self.used, self.means)
+        fewer = self.fewer()
+        return device_centred(fewer.used, fewer.means)
+
+
+def centred_rows(X, index, codes, weight, counts):
+    """Centred samples, wherever they are: a `CentredRows`."""
+    there = is_on_device(X)
+    used = (DeviceUsed if there else Used)(X, index, codes, weight)
+    return (DeviceCentred if there else CentredRows)(used, used.means(counts))
 
 
 def class_means(first, sums, counts):

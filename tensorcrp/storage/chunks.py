@@ -19,6 +19,7 @@ import numpy as np
 
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.blocks import BlockView, DeflatedRows
+from tensorcrp.solver.row_sums import unit_rows
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import CentredRows, Used
 from tensorcrp.storage.tasks import compute, delayed, in_a_tree, persist
@@ -53,6 +54,13 @@ class ChunkRows(Rows):
     def spread(self):
         """Sum of squares and largest magnitude of every entry: (2, P)."""
         return in_a_tree(_join_spreads, [delayed(_spread)(c) for c in self.chunks])
+
+    def unit_sums(self, weights, least):
+        """Weighted sums (B, P) of the rows divided by their sizes, weights (B, n)."""
+        parts = np.split(weights, np.cumsum(self.sizes[:-1]), axis=1)
+        each = zip(self.chunks, parts, strict=True)
+        sums = [delayed(_unit_sums)(*pair, least) for pair in each]
+        return in_a_tree(np.add, sums)
 
     def blocks(self, rows, dtype=float):
         """Blocks (slice, array of at most `rows` rows); chunks come here in turn."""
@@ -102,7 +110,7 @@ class DeflatedChunks:
         self.scores = [None] * len(rows.chunks)
         self.few = None
 
-    def begin(self, factors, left):
+    def begin(self, factors, left, which=None):
         """Nothing: every block update is a pass of its own."""
         return [None] * len(factors)
 
@@ -231,6 +239,10 @@ def _local(rows, scores):
 def _spread(chunk):
     entries = chunk.reshape(-1, chunk.shape[-1]).astype(float)
     return np.stack([(entries**2).sum(axis=1), np.abs(entries).max(axis=1)])
+
+
+def _unit_sums(chunk, weights, least):
+    return weights @ unit_rows(chunk.reshape(-1, chunk.shape[-1]).T, least)
 
 
 def _join_spreads(one, other):

@@ -1,8 +1,7 @@
 """Roots of a scatter: rows ``A_j`` with ``sum_j <A_j, W>^2`` the scatter of W.
 
 In: rows (n, l_1, ..., l_N), as arrays or in blocks. Out: a triangular root with at most
-P rows, several roots in one, how many bytes a root takes, and whether the scatter can
-do without a ridge.
+P rows, how many bytes a root takes, and whether the scatter can do without a ridge.
 """
 
 from math import prod
@@ -11,10 +10,8 @@ import numpy as np
 
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.solver.linalg import fold_rows
-from tensorcrp.solver.rows import empty_rows
 
 ROWS = 1024  # folded into a triangle at a time, at least
-FEW_ROWS = 64  # copied at a time
 
 
 def triangle(blocks, start=None):
@@ -28,24 +25,6 @@ def triangle(blocks, start=None):
             root = np.zeros((block.shape[1],) * 2, order="F")
         root = fold_rows(root, block.astype(float, copy=False))
     return root  # LAPACK's order of columns is that of samples that come last
-
-
-def stack_rows(parts):
-    """Rows of all parts that are not null, at least one row.
-
-    The precision is that of the roots; the last part, the means, is always float64.
-    """
-    keep = [np.flatnonzero(p.any(axis=tuple(range(1, p.ndim)))) for p in parts]
-    if not sum(map(len, keep)):
-        keep[0] = np.arange(1)
-    dtype = np.result_type(*parts[:-1])
-    root = empty_rows((sum(map(len, keep)), *parts[0].shape[1:]), dtype)
-    start = 0
-    for part, rows in zip(parts, keep, strict=True):
-        for few in np.array_split(rows, len(rows) // FEW_ROWS + 1):
-            root[start : start + len(few)] = part[few]
-            start += len(few)
-    return root
 
 
 def root_bytes(shape, dtype):
@@ -68,7 +47,7 @@ def check_regular(rows):
         )
     singular = len(rows) < n_features
     if not singular:
-        values = np.linalg.svd(rows.reshape((n_features,)).array, compute_uv=False)
+        values = rows.singular_values()
         singular = values[-1] <= n_features * np.finfo(rows.dtype).eps * values[0]
     if singular:
         raise TooFewSamples(

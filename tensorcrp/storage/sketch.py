@@ -10,28 +10,31 @@ the largest of those (E. Liberty, "Simple and deterministic matrix sketching", 2
 
 import numpy as np
 
+from tensorcrp.base.namespace import as_type, host, put
+
 
 def shrink_rows(rows, number):
     """At most `number` rows of nearly the same scatter, and delta.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, P)
-        With n > number.
+    rows : array of shape (n, P)
+        With n > number; on a device, products are made there.
     number : int
 
     Returns
     -------
-    shrunk : ndarray of shape (at most number, P)
-        In float64.
+    shrunk : array of shape (at most number, P)
+        In float64, of the kind of `rows`.
     delta : float
         Largest eigenvalue that ``A^T A - B^T B`` can have.
     """
-    rows = rows.astype(float, copy=False)
-    squares, vectors = np.linalg.eigh(rows @ rows.T)  # of the singular values of A
+    rows = as_type(rows, np.float64)
+    inner = host(rows @ rows.T)
+    squares, vectors = np.linalg.eigh(inner)  # of the singular values of A
     delta = max(0.0, squares[-number - 1])
     keep = squares > delta
     if not keep.any():  # all directions alike: none is worth more than the others
-        return np.zeros((1, rows.shape[1])), float(delta)
+        return put(np.zeros((1, rows.shape[1])), rows), float(delta)
     shares = np.sqrt(1 - delta / squares[keep])
-    return (vectors[:, keep] * shares).T @ rows, float(delta)
+    return put((vectors[:, keep] * shares).T, rows) @ rows, float(delta)

@@ -1,4 +1,4 @@
-"""Samples that stay where they are: memory maps, Zarr, HDF5 and dask arrays.
+"""Samples that stay where they are: memory maps, Zarr, HDF5, dask, arrays on a device.
 
 In: an array-like of shape (n, l_1, ..., l_N), or flattened (n, P).
 Out: a `Source` of that shape, read block by block and never as a whole; features of
@@ -14,6 +14,14 @@ from math import prod
 
 import numpy as np
 
+from tensorcrp.base.namespace import (
+    check_foreign,
+    host,
+    is_foreign,
+    namespace_of,
+    put,
+    type_name,
+)
 from tensorcrp.base.validation import check_chunk, check_finite
 
 READ_BYTES = 2**22  # samples are fetched about 4 MB at a time, which stay in cache
@@ -21,9 +29,15 @@ GAP = 8  # samples between two wanted ones that are read along
 
 
 def as_source(X):
-    """A `Source` of samples that are not in memory; None for everything else."""
+    """A `Source` of samples that are not in memory; None for everything else.
+
+    Arrays of other libraries than NumPy stay where they are, too.
+    """
     if isinstance(X, Source):
         return X
+    if is_foreign(X) and _home(X) is None:
+        check_foreign(X)
+        return DeviceSource(X, tuple(X.shape))
     outside = _home(X) is not None or _is_mapped(X)
     return Source(X, tuple(X.shape)) if outside else None
 
@@ -31,6 +45,11 @@ def as_source(X):
 def is_dask(X):
     """Whether X is a dask array or a source of one."""
     return _home(X.array if isinstance(X, Source) else X) == "dask"
+
+
+def is_on_device(X):
+    """Whether X is a source of an array of another library than NumPy."""
+    return isinstance(X, DeviceSource)
 
 
 def is_collection(batches):
@@ -149,6 +168,44 @@ class Source:
                 array._mmap.madvise(mmap.MADV_DONTNEED, *_pages(array[start:stop]))
 
 
+@dataclass(frozen=True)
+class DeviceSource(Source):
+    """An array of another library than NumPy, on the host or on a device."""
+
+    @property
+    def dtype(self):
+        """NumPy's name of the type: float32 or float64."""
+        return np.dtype(type_name(self.array))
+
+    @property
+    def whole(self):
+        """The array in the shape of the samples."""
+        return namespace_of(self.array).reshape(self.array, self.shape)
+
+    def read(self, start, stop, own=True):
+        """Samples ``start <= i < stop``, copied to the host."""
+        part = slice(int(start), min(len(self), int(stop)))
+        block = host(self.array[part, ...]).reshape(-1, *self.shape[1:])
+        return np.array(block) if own else block
+
+    def some(self, index):
+        """Samples of these numbers, flattened, where they are: (r, P)."""
+        xp = namespace_of(self.array)
+        flat = xp.reshape(self.array, (len(self), -1))
+        if len(index) == index[-1] - index[0] + 1:
+            return flat[int(index[0]) : int(index[-1]) + 1, ...]
+        return xp.take(flat, put(np.asarray(index), flat), axis=0)
+
+    def check_finite(self):
+        """Reject NaN and infinity, with the sample that has the first of them."""
+        xp = namespace_of(self.array)
+        if bool(xp.all(xp.isfinite(self.array))):
+            return
+        flat = xp.isfinite(xp.reshape(self.array, (len(self), -1)))
+        bad = int(np.flatnonzero(~host(xp.all(flat, axis=1)))[0])
+        check_finite(self.read(bad, bad + 1), [bad])
+
+
 def _pages(part):
     """Where in its memory map a part lies, in bytes: first page and length."""
     first = part.__array_interface__["data"][0]
@@ -190,11 +247,14 @@ def map_samples(function, X, dtype, width=None):
 
     Returns
     -------
-    ndarray or dask array of shape (n, width), or (n,)
-        A dask array, not computed, if X is one.
+    array of shape (n, width), or (n,)
+        A dask array, not computed, if X is one. What the function makes of an array on
+        a device.
     """
     if not isinstance(X, Source):
         return function(X)
+    if is_on_device(X):
+        return function(X.whole)
     if is_dask(X):
         return _map_chunks(function, X, dtype, width)
     parts = []

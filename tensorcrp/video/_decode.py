@@ -58,8 +58,9 @@ class Plan:
     def index(self, path, n):
         """Frame numbers (w, frames) of the clips of a file with n frames."""
         if n < self.frames:
+            has = "1 frame" if n == 1 else f"{n} frames"
             raise ClipError(
-                f"{path} has {n} frames, fewer than frames={self.frames}: pass "
+                f"{path} has {has}, fewer than frames={self.frames}: pass "
                 f'frames={max(n, 1)} or less, or on_error="skip" to leave it out.'
             )
         if self.sampling == "uniform":

@@ -7,29 +7,25 @@ a ``.npy`` file, by one thread or several.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from io import BytesIO
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
-from tensorcrp.base.files import check_replaceable, replacing
+from tensorcrp.base.files import check_replaceable, nothing_read
 from tensorcrp.base.notebook import samples_html, samples_lines
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.progress import progress
 from tensorcrp.base.types import AnyPath, Array, Integers
-from tensorcrp.video._decode import (
-    Plan,
-    count_frames,
-    read_into,
-)
+from tensorcrp.video._decode import Plan, count_frames, read_into
 from tensorcrp.video._listing import listed
 from tensorcrp.video._opening import ClipError, import_av
+from tensorcrp.video._room import close_gaps, room_for
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,7 +155,7 @@ def read_clips(
         check_replaceable(memmap)
     files, codes, names = listed(folder)
     places = np.cumsum([0, *(_room(path, plan) for path in files)])
-    with _room_for(memmap, (int(places[-1]), *plan.shape), dtype) as result:
+    with room_for(memmap, (int(places[-1]), *plan.shape), dtype) as result:
 
         def job(i):
             return _attempt(files[i], result.array[places[i] : places[i + 1]], plan)
@@ -172,7 +168,7 @@ def read_clips(
         owner = np.repeat(np.arange(len(files)), kept)
         target = None if codes is None else codes[owner]
         _check_left(owner, target, names, skipped)
-        result.finish(_close_gaps(result.array, places, kept))
+        result.finish(close_gaps(result.array, places, kept))
     starts, modes = np.concatenate(starts), plan.mode_names
     owners = [files[i] for i in owner]
     return Clips(result.data(), target, owners, names, starts, modes, skipped)
@@ -211,6 +207,10 @@ def _in_order(job, n, n_jobs, shown):
         pool.shutdown(cancel_futures=True)
 
 
+# Advice that does not help where files are skipped already.
+SKIP_ADVICE = re.compile(r',? or (pass )?on_error="skip"( to leave it out)?')
+
+
 def _sort_out(outcomes, files, on_error):
     """First frames of the clips of each file, and the files without any."""
     starts, skipped = [], []
@@ -219,7 +219,7 @@ def _sort_out(outcomes, files, on_error):
         if bad and on_error == "raise":
             raise outcome
         if bad:
-            skipped.append((path, str(outcome)))
+            skipped.append((path, SKIP_ADVICE.sub("", str(outcome))))
         starts.append(np.empty(0, int) if bad else outcome)
     if skipped:
         few = ", ".join(path for path, _ in skipped[:3])
@@ -234,86 +234,9 @@ def _sort_out(outcomes, files, on_error):
 
 def _check_left(owner, target, names, skipped):
     """Reject a result in which skipping left fewer than two classes."""
-    first = f" First reason: {skipped[0][1]}" if skipped else ""
     if not len(owner):
-        raise ValueError(f"no file could be read.{first}")
+        raise nothing_read(skipped)
     if target is not None and len(np.unique(target)) < 2:
         left = names[target[0]]
+        first = f" First reason: {skipped[0][1]}" if skipped else ""
         raise ValueError(f"only files of the class {left!r} could be read.{first}")
-
-
-class _InMemory:
-    """The array to fill, in memory."""
-
-    def __init__(self, shape, dtype):
-        self.array = np.empty(shape, dtype)
-
-    def finish(self, n):
-        self.array = self.array[:n]
-
-    def data(self):
-        return self.array
-
-
-class _InFile:
-    """The array to fill, in a ``.npy`` file that has its room on the disk already."""
-
-    def __init__(self, file, shape, dtype):
-        self.file = file
-        header = _npy_header(shape, dtype)
-        file.write(header)
-        file.flush()
-        self.array = np.memmap(file, dtype, "r+", len(header), shape)
-
-    def finish(self, n):
-        """Shorten the file to n clips, header included."""
-        shape, dtype, offset = self.array.shape, self.array.dtype, self.array.offset
-        size = offset + n * self.array[:1].nbytes
-        self.array.flush()
-        self.array = None
-        # numpy pads headers so that the first size can grow or shrink in place.
-        header = _npy_header((n, *shape[1:]), dtype)
-        if len(header) != offset:
-            raise OSError(f"cannot shorten {self.file.name}: its header changed size.")
-        self.file.seek(0)
-        self.file.write(header)
-        self.file.truncate(size)
-
-    def data(self):
-        return np.load(self.file.name, mmap_mode="r", allow_pickle=False)
-
-
-def _npy_header(shape, dtype):
-    """What comes before the numbers in a ``.npy`` file."""
-    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
-    header = {"descr": descr, "fortran_order": False, "shape": shape}
-    out = BytesIO()
-    np.lib.format.write_array_header_1_0(out, header)
-    return out.getvalue()
-
-
-@contextmanager
-def _room_for(path, shape, dtype):
-    """Room for all clips, in memory or in a file that appears when it is whole."""
-    if path is None:
-        yield _InMemory(shape, dtype)
-        return
-    numbers = prod(shape) * np.dtype(dtype).itemsize
-    size = len(_npy_header(shape, dtype)) + numbers
-    with replacing(path, size=size) as file:
-        result = _InFile(file, shape, dtype)
-        try:
-            yield result
-        finally:
-            result.array = None  # the map is closed before the file is
-
-
-def _close_gaps(array, places, kept):
-    """Move clips over the gaps that skipped ones left; the number of clips."""
-    end = 0
-    for place, n in zip(places, kept, strict=False):
-        if end < place:
-            for i in range(n):  # clip by clip: a gap can be shorter than n
-                array[end + i] = array[place + i]
-        end += n
-    return end

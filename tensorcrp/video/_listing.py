@@ -116,6 +116,7 @@ def files_below(folder: AnyPath) -> list[str]:
 
 _TRAIN = ("train", "training")
 _TEST = ("test", "testing")
+_VALIDATION = ("val", "valid", "validation")
 
 
 def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
@@ -124,8 +125,9 @@ def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
     Parameters
     ----------
     folder : path
-        A split is a folder with exactly two subfolders, called ``train`` (or
-        ``training``) and ``test`` (or ``testing``), both with one subfolder per class.
+        A split is a folder with two subfolders, called ``train`` (or ``training``) and
+        ``test`` (or ``testing``), both with one subfolder per class. A third one called
+        ``val``, ``valid`` or ``validation`` is left out.
 
     Returns
     -------
@@ -136,7 +138,8 @@ def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
     Raises
     ------
     ValueError
-        If the two subfolders hold files and no classes.
+        If the two subfolders hold files and no classes, if there are other subfolders
+        beside them, or if one of the two is missing.
 
     Examples
     --------
@@ -144,16 +147,24 @@ def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
     >>> from tempfile import TemporaryDirectory
     >>> from tensorcrp.video import train_test_folders
     >>> with TemporaryDirectory() as folder:
-    ...     for name in ("train/run", "train/walk", "test/run", "test/walk"):
+    ...     for name in ("train/run", "train/walk", "test/run", "test/walk", "val/run"):
     ...         (Path(folder) / name).mkdir(parents=True)
     ...     [Path(half).name for half in train_test_folders(folder)]
     ['train', 'test']
     """
     children = {path.name.lower(): path for path in _children(Path(folder))[0]}
-    train = next((children[name] for name in _TRAIN if name in children), None)
-    test = next((children[name] for name in _TEST if name in children), None)
-    if train is None or test is None or len(children) != 2:
+    train, test, validation = (
+        next((children.pop(name) for name in names if name in children), None)
+        for names in (_TRAIN, _TEST, _VALIDATION)
+    )
+    halves = [half for half in (train, test) if half is not None]
+    others = sorted(children.values())
+    if not halves or (len(halves) == 1 and _are_classes(halves[0], others, validation)):
         return None
+    if others:
+        raise ValueError(_mixed_words(folder, halves, others))
+    if train is None or test is None:
+        raise ValueError(_half_words(halves[0], validation))
     for half in (train, test):
         if not _children(half)[0]:
             raise ValueError(
@@ -162,6 +173,35 @@ def train_test_folders(folder: AnyPath) -> tuple[str, str] | None:
                 "rename the folders."
             )
     return str(train), str(test)
+
+
+def _are_classes(half, others, validation):
+    """Whether one folder called train or test is a class: a train is a vehicle, too.
+
+    A half of a split has folders inside, where classes beside it have files.
+    """
+    deep = bool(_children(half)[0])
+    if validation is not None and not others:
+        return not deep
+    return bool(others) and (not deep or all(_children(each)[0] for each in others))
+
+
+def _mixed_words(folder, halves, others):
+    names = " and ".join(f"{half.name}/" for half in halves)
+    few = ", ".join(f"{each.name}/" for each in others[:3])
+    return (
+        f"{folder} has {names}, as a split has, beside {few}, as classes are called. "
+        "Keep folder/train/class/file and folder/test/class/file alone (and val/, "
+        "which is left out), or rename what are classes."
+    )
+
+
+def _half_words(half, validation):
+    beside = "" if validation is None else f" beside {validation.name}/"
+    return (
+        f"{half} is one half of a split{beside}, without the other: name it train/ or "
+        f"test/ and add the other half, or give {half} itself."
+    )
 
 
 _LAYOUT = "put the files of each class into a subfolder of its own: folder/class/file"

@@ -12,6 +12,8 @@ from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.experiments.bench.beside import gait, paper
+from tensorcrp.experiments.bench.device import device
+from tensorcrp.experiments.bench.exponents import exponents
 from tensorcrp.experiments.bench.measure import (
     busy_cores,
     peak_bytes,
@@ -80,7 +82,7 @@ def video(args):
 
 
 def _passes(rows, n_columns):
-    """Both passes of a sweep over rows (n, l_1, ..., l_N), with so many columns."""
+    """Both passes of a sweep over rows (n, l_1, ..., l_N), for a number of columns."""
     rows, rng = ArrayRows.of(rows), np.random.default_rng(0)
     factors = [rng.standard_normal((size, n_columns)) for size in rows.row_shape]
     return [rows.side_product(factors, left) for left in (True, False)]
@@ -170,10 +172,12 @@ def search(args):
         points = {"C": [1.0, 10.0, 100.0], "gamma": [0.3 * unit_gamma, unit_gamma]}
         folds = 2 if args.small else 5
         svm = GridSearchCV(SVC(), points, cv=folds)
+        # Synthetic samples have no order: without this, smoothness would be left out.
+        ours = TensorCRPCV(cv=folds, ordered=[True] * len(shape))
         models = {
             "one fit": partial(TensorCRP().fit, X, y),
             "tuned RBF SVM": partial(svm.fit, flat, y),
-            "TensorCRPCV": partial(TensorCRPCV(cv=folds).fit, X, y),
+            "TensorCRPCV": partial(ours.fit, X, y),
         }
         times = seconds(models, repeats=1)
         case = f"search: {name}, {len(X)} of {'x'.join(map(str, shape))}, {c} classes"
@@ -261,5 +265,7 @@ CASES = {
     "cv": cv,
     "search": search,
     "growth": growth,
+    "exponents": exponents,
     "busy": busy,
+    "device": device,
 }

@@ -1,16 +1,18 @@
 """Rows in a few lines: the splits of a cell together, what they share written once.
 
 In: rows. Out: lines of JSON that `expand` turns into the same rows again, but for the
-times, the checksum and the parameters of the method, which are behind the key.
+times, the mistakes, the checksum and the parameters of the method, which are behind
+the key.
 """
 
 import json
 from collections import defaultdict
 
 from tensorcrp.base.results import current_names
+from tensorcrp.experiments.mistakes import FIELD
 from tensorcrp.experiments.store import TIMES
 
-DROPPED = {*TIMES, "checksum", "parameters", "protocol"}
+DROPPED = {*TIMES, FIELD, "checksum", "parameters", "protocol"}
 
 
 def compact(rows, times=False):

@@ -1,7 +1,7 @@
 """``docs/reproduction.md``: in, rows and a written analysis; out, Markdown."""
 
 from tensorcrp.experiments.classifiers import CLASSIFIERS
-from tensorcrp.experiments.paper import paper_tables as tables_of
+from tensorcrp.experiments.paper import classification_tables, paper_tables
 from tensorcrp.experiments.paper.plans import OURS
 from tensorcrp.experiments.paper.published import METHODS
 
@@ -58,7 +58,7 @@ def page(rows, analysis=""):
     """
     parts = [HEAD, _summary(rows), analysis]
     for title, experiment in SECTIONS.items():
-        tables = tables_of.TABLES[experiment](rows)
+        tables = paper_tables.TABLES[experiment](rows)
         if tables:
             words = [f"## {title}", WORDS.get(experiment, "")]
             parts += [*words, *(table.markdown() for table in tables)]
@@ -87,15 +87,15 @@ between the paper's three columns cannot come from it.""",
 
 def _summary(rows):
     """Counts and comparisons in sentences, all from rows."""
-    verdicts = tables_of.verdicts(rows).body
+    verdicts = classification_tables.verdicts(rows).body
     counts = {}
     for line in verdicts:
         counts[line[6]] = counts.get(line[6], 0) + 1
-    worst, fits = tables_of.worst_step(rows)
+    worst, fits = paper_tables.worst_step(rows)
     lines = ["## In short", ""]
     if verdicts:
         good = counts.get("at or above", 0)
-        near = counts.get(tables_of.ONE_DEVIATION, 0)
+        near = counts.get(classification_tables.ONE_DEVIATION, 0)
         lines.append(
             f"- CRP under the paper's selection, on the paper's own sets: {good} of "
             f"{len(verdicts)} figures at or above the published mean, {near} within "
@@ -112,7 +112,7 @@ def _summary(rows):
 
 def _leader(rows, classifier):
     """Who is ahead on the mean over all sets under honest selection."""
-    table = tables_of.means(rows)
+    table = classification_tables.means(rows)
     column = table.header.index(f"{classifier}, honest")
     means = {line[0]: line[column] for line in table.body if line[column] != "-"}
     if len(means) < 2:

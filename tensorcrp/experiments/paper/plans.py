@@ -12,7 +12,7 @@ from tensorcrp.experiments.paper.paper_methods import (
     start_methods,
 )
 from tensorcrp.experiments.paper.published import SIZES
-from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_cells
 from tensorcrp.experiments.runs import Run
 
@@ -109,7 +109,7 @@ def _tensors(data, n_classes):
 
 
 def _convergence(data, n_classes):
-    return ((5, name, 0, 1) for name in STARTS)
+    return ((5, name, 0, 1) for name in CLIMBS)
 
 
 EXPERIMENTS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 METHODS = ("LDA", "2DPCA", "2DLDA", "S2DLDA", "P2DLDA", "T-LPP", "B-SVM", "CRP")
-STARTS = ("0.5", "1", "2", "random")
+PAPER_STARTS = ("0.5", "1", "2", "random")
 SIZES = (3, 5, 10, 20, 0.8)  # training samples per class, or the share of all
 
 

@@ -19,11 +19,11 @@ from tensorcrp.experiments.paper import paper_tables
 from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.paper.page import page
 from tensorcrp.experiments.paper.plans import EXPERIMENTS, FIGURE_SETS, plan, sets_of
-from tensorcrp.experiments.paper.sweeps import STARTS
+from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_tables
 from tensorcrp.experiments.runs import row_defect
 from tensorcrp.experiments.store import Store, check_file, write_whole
-from tensorcrp.experiments.summaries import Rows
+from tensorcrp.experiments.summaries import ResultRows
 
 ANALYSIS, RESULTS = "analysis.md", "reproduction.jsonl"
 
@@ -52,7 +52,7 @@ def add_command(commands):
         "--page", metavar="FILE", help="write the page, and its rows in results/ there"
     )
     add_common(parser)
-    parser.set_defaults(run=run, error=parser.error, kept=kept_runs)
+    parser.set_defaults(run=run, kept=kept_runs)
 
 
 def run(args):
@@ -72,7 +72,9 @@ def _run(args):
     if args.page is not None:
         check_page(args.page)
     runs = plan(experiments, args.only, args.seed)
-    rows = Rows(run_all(runs, Store(folder / "rows.jsonl", say, row_defect), args.jobs))
+    rows = ResultRows(
+        run_all(runs, Store(folder / "rows.jsonl", say, row_defect), args.jobs)
+    )
     if args.page is not None:
         write_page(args.page, rows.all)
     _show(experiments, rows, folder)
@@ -105,7 +107,7 @@ def figures_of(experiments, rows):
     """Names and drawings of the paper's two figures."""
     figures = {}
     if "convergence" in experiments:
-        for start, slug in STARTS.items():
+        for start, slug in CLIMBS.items():
             figures[f"convergence_{slug}"] = lambda s=start: climbing(rows, s)
     if "rank" in experiments:
         sets = [d for d in FIGURE_SETS if rows.cell(d, 3, "CRP k=1")]
@@ -132,6 +134,6 @@ def write_page(path, rows):
 
 def page_from(results):
     """The page that the rows in a folder of results give."""
-    rows = Rows(expand((results / RESULTS).read_text()))
+    rows = ResultRows(expand((results / RESULTS).read_text()))
     analysis = results / ANALYSIS
     return page(rows, analysis.read_text() if analysis.exists() else "")

@@ -12,13 +12,13 @@ from tensorcrp.experiments.registry import Method, register_method
 from tensorcrp.experiments.runs import worst_step
 
 SWEEPS = 50
-STARTS = {"objective, identity start": "identity", "objective, lda start": "lda"}
+CLIMBS = {"objective, identity start": "identity", "objective, lda start": "lda"}
 
 
 def outcome(run, data, train):
     """What a row of this kind holds."""
     X, y = data.X[train], data.y[train]
-    how = {"init": STARTS[run.method], "max_iter": SWEEPS, "tol": 0}
+    how = {"init": CLIMBS[run.method], "max_iter": SWEEPS, "tol": 0}
     crp = TensorCRP(run.n_features or None, rank=2, reg=0.3, **how).fit(X, y)
     sweeps = [_by_sweep(history, X.ndim - 1) for history in crp.history_]
     return {
@@ -41,7 +41,7 @@ def _sweeps_to(share, values):
     return int(np.argmax(values >= share * values[-1])) + 1
 
 
-for name, init in STARTS.items():
+for name, init in CLIMBS.items():
     how = Method(
         None,
         details=f"rank 2, reg 0.3, start {init}, {SWEEPS} sweeps",

@@ -1,0 +1,101 @@
+"""Rows of an earlier comparison, and what a new method has to run to stand beside them.
+
+In: a file of rows, as ``tensorcrp compare --out`` writes it or as ``docs/results``
+holds it. Out: the rows, and a plan: the same data sets, training sizes, splits and test
+samples, for other methods.
+"""
+
+from pathlib import Path
+
+from tensorcrp.base.results import parse_rows
+from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.errors import BadRequest
+from tensorcrp.experiments.paper.compact import expand
+from tensorcrp.experiments.random_splits import split
+from tensorcrp.experiments.runs import Run
+
+
+def earlier_rows(path):
+    """The rows of a file; `BadRequest` where there are none.
+
+    Parameters
+    ----------
+    path : path
+        ``rows.jsonl`` of a comparison, or its compact form.
+
+    Returns
+    -------
+    list of dict
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        compact = '"by_split"' in text.partition("\n")[0]
+        rows = expand(text) if compact else parse_rows(text)[0]
+    except (OSError, ValueError, KeyError) as error:
+        raise BadRequest(f"--beside {path}: cannot be read ({error}).") from error
+    rows = [row for row in rows if "classifiers" in row]
+    if not rows:
+        raise BadRequest(f"--beside {path}: there are no rows of a comparison in it.")
+    return rows
+
+
+def beside_plan(rows, methods):
+    """Runs of other methods on the splits of these rows.
+
+    Parameters
+    ----------
+    rows : list of dict
+    methods : sequence of str
+
+    Returns
+    -------
+    list of Run
+    """
+    cells = {_place(row): row for row in rows}
+    found = {name: _same_data(name, cells) for name in {row["data"] for row in rows}}
+    return [
+        Run(
+            *(row["data"], found[row["data"]].checksum, row["train"], row["split"]),
+            *(row["seed"], method),
+            **{name: row.get(name, default) for name, default in OPTIONS.items()},
+        )
+        for row in cells.values()
+        for method in methods
+    ]
+
+
+OPTIONS = {"n_features": 0, "paper": False, "most": 0, "groups": ""}
+
+
+def _place(row):
+    return row["data"], row["train"], row["split"]
+
+
+def _same_data(name, cells):
+    """The data set; `BadRequest` if the rows are of other samples."""
+    mine = next(row for row in cells.values() if row["data"] == name)
+    try:
+        data = load(name, mine.get("groups", ""))
+        _, test = split(*_arguments(data, mine))
+    except Skip as skip:
+        raise BadRequest(f"{name}: {skip}.") from skip
+    here = list(data.X.shape[1:]), data.n_classes, len(test)
+    there = list(mine["shape"]), mine["n_classes"], mine["n_test"]
+    if here != there:
+        raise BadRequest(
+            f"{name} has samples of shape {here[0]}, {here[1]} classes and {here[2]} "
+            f"test samples here, and {there[0]}, {there[1]} and {there[2]} in the "
+            "earlier rows: these are different data. Leave it out by naming the other "
+            "sets."
+        )
+    return data
+
+
+def _arguments(data, row):
+    return data, row["train"], row["seed"], row["split"], row.get("most", 0)
+
+
+def merged(earlier, rows):
+    """Earlier rows and new ones; of a run that is in both, the new one."""
+    new = {(*_place(row), row["method"]) for row in rows}
+    return [r for r in earlier if (*_place(r), r["method"]) not in new] + rows

@@ -1,0 +1,91 @@
+"""Random splits of a data set into training and test samples.
+
+In: `Data`, training samples per class or their share, a seed. Out: indices of the
+training and of the test samples, or `Skip` with the reason why there are too few. With
+groups, such as people, no group is on both sides.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.errors import BadRequest
+
+
+def split(data, train, seed, repeat, most=0):
+    """Training and test indices of one random split.
+
+    Parameters
+    ----------
+    data : Data
+    train : int or float
+        Training samples per class, or the share of every class (of all groups, where
+        there are groups); not used where splits are given. With groups and an integer,
+        one half of the groups gives training samples, the other half is for test.
+    seed, repeat : int
+    most : int
+        Largest number of test samples, drawn at random; 0 for all.
+
+    Returns
+    -------
+    (train, test) : ndarrays of int, in random order within the classes
+    """
+    rng = np.random.default_rng([seed, repeat])
+    if data.splits:
+        return data.splits[repeat]
+    order = rng.permutation(len(data.y))
+    for_training = for_test = np.ones(len(order), bool)
+    if data.groups is not None:
+        groups = rng.permutation(np.unique(data.groups))
+        share = train if isinstance(train, float) else 0.5
+        for_training = np.isin(data.groups, groups[: round(share * len(groups))])
+        for_test = ~for_training
+    parts = []
+    for code in range(data.n_classes):
+        ids = order[data.y[order] == code]
+        mine = ids[for_training[ids]]
+        grouped = data.groups is not None
+        wanted = train if isinstance(train, int) else _share(train, mine, grouped)
+        chosen = mine[:wanted]
+        rest = ids[for_test[ids] & ~np.isin(ids, chosen)]
+        _check_sizes(data.class_name(code), len(mine), len(rest), wanted)
+        parts.append((chosen, rest))
+    chosen, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return chosen, rng.permutation(rest)[:most] if most else rest
+
+
+def _share(train, mine, grouped):
+    return len(mine) if grouped else round(train * len(mine))
+
+
+def _check_sizes(name, available, rest, wanted):
+    if available < wanted or rest == 0 or wanted < 2:
+        raise Skip(
+            f"class {name} has {available} samples to train on and {rest} left to test "
+            f"on, too few for {wanted} training samples per class"
+        )
+
+
+def check_splits(names, sizes, repeats, seed, groups=""):
+    """Reject data that no method could be trained and tested on, before any run."""
+    for name in names:
+        try:
+            data = load(name, groups)
+        except Skip as skip:
+            raise BadRequest(f"{name}: {skip}.") from skip
+        if data.n_classes < 2:
+            raise BadRequest(f"{name} has one class; there is nothing to separate.")
+        if not np.isfinite(data.X).all():
+            raise BadRequest(
+                f"{name} has entries that are NaN or infinite; replace them, or leave "
+                "out the samples that have them."
+            )
+        for size, repeat in product(sizes, range(repeats)):
+            try:
+                split(data, size, seed, repeat)
+            except Skip as skip:
+                raise BadRequest(
+                    f"{name}: {skip}. Give a smaller --per-class, or leave out that "
+                    "class."
+                ) from skip

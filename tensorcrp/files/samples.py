@@ -1,0 +1,40 @@
+"""Samples that were read from files, each with the file that it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorcrp.base.types import Array, Integers
+
+# What one entry of `Samples.files` is called.
+NOUNS = {"clips": "file", "images": "file", "arrays": "sample", "epochs": "epoch"}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples and where they come from.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, l_1, ..., l_N)
+    owner : ndarray of int, shape (m,)
+        Index into `files`.
+    files : list of str
+        A file, or a file and the number of the sample in it, ``a.npz[3]``.
+    labels : list of str or None
+        Class of each of `files`; None where it is not known.
+    mode_names : tuple of str
+    skipped : list of (str, str)
+        Files that could not be read, with the reason.
+    more : dict
+        Channel names and times of epochs, further arrays of a file.
+    """
+
+    X: Array
+    owner: Integers
+    files: list[str]
+    labels: list[str | None]
+    mode_names: tuple[str, ...]
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
