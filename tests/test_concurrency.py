@@ -7,18 +7,21 @@ That the thread limits of BLAS are set back by single and overlapping fits is te
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 
 import numpy as np
 import pytest
 import refit_while_used
 import threadpoolctl
 from sklearn.base import clone, is_classifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
+from tensorcrp.base.threads import bounded_threads
 from tensorcrp.persistence import load, save
 
 THREADS = 4
+SECONDS = 300  # far more than needed: only what hangs reaches it
 ESTIMATORS = [
     TensorCRP(3, init="random", n_init=2),
     TensorCRPCV(
@@ -153,6 +156,37 @@ def test_streams_in_threads_give_the_serial_results():
         np.testing.assert_array_equal(got, expected)
 
 
+class Limiting(KNeighborsClassifier):
+    """Limits BLAS by itself, as neighbours do in scikit-learn, and waits inside."""
+
+    def predict(self, X):
+        with threadpoolctl.threadpool_limits(1, user_api="blas"):
+            self.steps[0].set()
+            assert self.steps[1].wait(SECONDS)
+        return super().predict(X)
+
+
+def test_a_limit_of_the_classifier_does_not_cross_ours():
+    """It gives back the number it found, which is one while another thread fits."""
+    steps = Event(), Event()
+    model = TensorCRPCV(Limiting(1), ranks=(1,), regs=(1.0,), n_components=2, cv=2)
+    for step in steps:
+        step.set()
+    Limiting.steps = steps  # of the class: folds clone the classifier
+    with threadpoolctl.threadpool_limits(2):
+        model.fit(X, Y)
+        before = blas_threads()
+        for step in steps:
+            step.clear()
+        with ThreadPoolExecutor(1) as pool:
+            with bounded_threads(0):
+                labels = pool.submit(model.predict, X)
+                assert steps[0].wait(SECONDS)
+            steps[1].set()
+            labels.result(SECONDS)
+        assert blas_threads() == before
+
+
 # --- thread limits after errors ---------------------------------------------------
 
 
@@ -205,6 +239,7 @@ SAVER = """
 import sys
 import numpy as np
 from tensorcrp import TensorCRP
+from tensorcrp.base.threads import bounded_threads
 from tensorcrp.persistence import load, save
 path, number = sys.argv[1], int(sys.argv[2])
 model = TensorCRP(verbose=np.full(20_000, number))

@@ -314,7 +314,8 @@ class Scored:
 def scored(scorer, model, features, y, weight):
     """Score of a fitted classifier, with weights if they differ."""
     more = {"sample_weight": weight} if np.ptp(weight) > 0 else {}
-    return scorer(model, features, y, **more)
+    with bounded_threads(0):  # as in `fitted`
+        return scorer(model, features, y, **more)
 
 
 def fitted(classifier, features, y, weight):
@@ -326,7 +327,10 @@ def fitted(classifier, features, y, weight):
     features, y, weight = features[known], y[known], weight[known]
     weighted = np.ptp(weight) > 0 and has_fit_parameter(classifier, "sample_weight")
     more = {"sample_weight": weight} if weighted else {}
-    return clone(classifier).fit(features, y, **more)
+    # Neighbours limit the threads of BLAS as well, and give back the number that they
+    # found. Inside our limit that is one, whatever fits of other threads do meanwhile.
+    with bounded_threads(0):
+        return clone(classifier).fit(features, y, **more)
 
 
 def _in_blocks(projections, X):
