@@ -32,7 +32,7 @@ from tensorcrp.base.validation import reject_unusable
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.cp import khatri_rao_of
-from tensorcrp.storage.sources import as_source
+from tensorcrp.storage.sources import source_of
 
 __all__ = ["Patterns"]
 
@@ -261,12 +261,10 @@ def _before_and_after(earlier, X):
             f"{len(earlier)} earlier steps."
         )
     reject_unusable(X)
-    source = as_source(X)
-    X = np.asarray(X) if source is None else source
-    size = BLOCK if source is None else source.step
-    for start in range(0, len(X), size):
-        part = slice(start, start + size)
-        raw = seen = X[part] if source is None else X.read(part.start, part.stop)
+    source = source_of(X if hasattr(X, "shape") else np.asarray(X))
+    size = BLOCK if source.in_memory else source.step
+    for start in range(0, len(source), size):
+        raw = seen = source.read(start, start + size)
         for number, step in enumerate(earlier):
             seen = np.asarray(step.transform(seen))
             _check_kept(step, raw, seen)

@@ -41,7 +41,7 @@ BASE = {
     "ranks": RANKS,
     "regs": REGS[1:],
     "smooth": SMOOTH,
-    "models": "both",  # or "folds", or "all": of all training samples
+    "models": "both",  # or "half", "folds", or "all": of all training samples
     "classifier": "1-NN",  # or "RBF SVM"
     "count": 5,
     "scale": "folds",
@@ -53,6 +53,8 @@ REFITTED = {"models": "all", "count": 20}
 RULES = {
     "as it is, 1-NN": {},
     "as it is, RBF SVM": {"classifier": "RBF SVM"},
+    "all samples as all folds": {"models": "half"},
+    "all samples as all folds, RBF SVM": {"models": "half", "classifier": "RBF SVM"},
     "folds alone": {"models": "folds"},
     "folds alone, RBF SVM": {"models": "folds", "classifier": "RBF SVM"},
     "3 points": {"count": 3},
@@ -72,6 +74,12 @@ RULES = {
     "no smoothness": {"smooth": (0.0,)},
     "with reg 0.001": {"regs": REGS},
     "every second reg": {"regs": REGS[1::2]},
+    "ranks 1, 2, every second reg": {"ranks": (1, 2), "regs": REGS[1::2]},
+    "the same, RBF SVM": {
+        "ranks": (1, 2),
+        "regs": REGS[1::2],
+        "classifier": "RBF SVM",
+    },
     "Euclidean": {"distance": "euclidean"},
     "cosine": {"distance": "cosine"},
     "not white": {"white": False},
@@ -168,7 +176,8 @@ def accuracy(grid, scores, features, y, truth, rule):
     chosen = members(grid, np.array(scores[rule["white"]]), {**rule, "y": y})
     *folds, last = features
     models = {"folds": [(each, 1) for each in folds], "all": [(last, 1)]}
-    models["both"] = [*models["folds"], (last, len(folds))]
+    models["both"] = [*models["folds"], (last, 1)]
+    models["half"] = [*models["folds"], (last, len(folds))]
     for by_lane, share in models[rule["models"]]:
         for lane, some in chosen.items():
             train, test = by_lane[lane]
@@ -204,7 +213,7 @@ def table(rows):
     names = list(dict.fromkeys(row["data"] for row in rows))
     for stop in dict.fromkeys(row["stop"] for row in rows):
         some = [row for row in rows if row["stop"] == stop]
-        print(f"\n{stop:30s} " + " ".join(f"{name[:8]:>8s}" for name in names), " mean")
+        print(f"\n{stop:34s} " + " ".join(f"{name[:8]:>8s}" for name in names), " mean")
         for rule in RULES:
             each = [
                 np.mean([r["accuracy"][rule] for r in some if r["data"] == name])
@@ -213,7 +222,7 @@ def table(rows):
                 for name in names
             ]
             words = " ".join(f"{value:8.1f}" for value in each)
-            print(f"{rule:30s} {words} {np.nanmean(each):6.2f}")
+            print(f"{rule:34s} {words} {np.nanmean(each):6.2f}")
 
 
 if __name__ == "__main__":

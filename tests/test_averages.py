@@ -46,13 +46,13 @@ def test_squared_distances_are_weighted_sums_of_those_of_the_members(
     ).fit(X, y)
     assert len(search.members_) == 4
     expected = 0.0
-    folds = [(train, 1) for train, _ in StratifiedKFold(4).split(X, y)]
-    for train, share in [*folds, (np.arange(len(y)), len(folds))]:
+    folds = [train for train, _ in StratifiedKFold(4).split(X, y)]
+    for train in [*folds, np.arange(len(y))]:
         for point, weight in zip(search.members_, search.weights_, strict=True):
             crp = TensorCRP(**point, max_iter=1, tol=0).fit(X[train], y[train])
             features = _white(crp.transform(X), y) if white else crp.transform(X)
             pairs = cdist(features, features, "sqeuclidean")
-            expected = expected + share * weight * pairs / pairs.mean()
+            expected = expected + weight * pairs / pairs.mean()
     stack = search.transform(X)
     assert stack.shape[1] <= X[0].size
     assert_allclose(cdist(stack, stack, "sqeuclidean"), expected, atol=1e-8)

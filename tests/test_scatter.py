@@ -12,6 +12,7 @@ from tensorcrp.solver import rows as rows_module
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.storage import centred as _centred
 from tensorcrp.storage import roots
+from tensorcrp.storage.sources import source_of
 
 SHAPES = [(5,), (4, 3), (2, 3, 2), (1, 6), (3, 1, 2, 2)]
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
@@ -378,7 +379,7 @@ def test_blocks_are_as_large_as_their_room(make_samples, room, monkeypatch):
     """Samples of float64 that fit; one at a time if none does."""
     X, y = make_samples((6, 5), 25)
     set_blocks(monkeypatch, 8 * 30 * room + 8 * 29)
-    used = _centred.Used(X, np.arange(25), y, np.ones(25))
+    used = _centred.Used(source_of(X), np.arange(25), y, np.ones(25))
     sizes = [len(block) for _, block in used.blocks(used.rows)]
     assert sum(sizes) == 25
     assert set(sizes[:-1]) <= {room} and sizes[0] == min(room, 25)

@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
 from tensorcrp.base.memory import available_memory, memory_limit
 from tensorcrp.storage import centred
-from tensorcrp.storage import sources as _sources
+from tensorcrp.storage import source_kinds as _kinds
+from tensorcrp.storage.sources import as_source
 
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
 CRP = TensorCRP(3, max_iter=4, tol=0)
@@ -65,7 +66,7 @@ def stored(request, tmp_path, monkeypatch):
 
     monkeypatch.setattr(h5py.Dataset, "__array__", reject)
     monkeypatch.setattr(zarr.Array, "__array__", reject)
-    monkeypatch.setattr(_sources, "READ_BYTES", 2**10)  # a few samples at a time
+    monkeypatch.setattr(_kinds, "READ_BYTES", 2**10)  # a few samples at a time
     made = []
 
     def store(X):
@@ -281,7 +282,7 @@ def test_large_chunks_are_looked_at_one_at_a_time(tmp_path):
     array = zarr.open_array(
         str(tmp_path / "X.zarr"), mode="w", shape=(90, 4), chunks=(30, 4), dtype="f8"
     )
-    source = _sources.as_source(array)
+    source = as_source(array)
     assert [source.samples_in(n) for n in (1, 2000)] == [30, 60]
     assert source.samples_in(2**24) % 30 == 0
 
@@ -365,17 +366,17 @@ def test_pages_of_a_memory_map_are_given_back(tmp_path, monkeypatch):
     X = np.random.default_rng(0).standard_normal((128, 128, 128))
     path, y, seen = tmp_path / "X.npy", np.arange(128) % 5, []
     np.save(path, X)
-    mapped, release = np.load(path, mmap_mode="r"), _sources.Source.release
+    mapped, release = np.load(path, mmap_mode="r"), _kinds.StoredSource.release
     assert mapped[::2].sum() and resident(path) > X.nbytes / 2  # they are counted
 
     def watched(source, *part):
         seen.append(resident(path))
         release(source, *part)
 
-    monkeypatch.setattr(_sources, "READ_BYTES", 2**21)
+    monkeypatch.setattr(_kinds, "READ_BYTES", 2**21)
     monkeypatch.setattr(centred, "LOOK_BYTES", 2**21)
-    monkeypatch.setattr(_sources.Source, "release", watched)
-    release(_sources.as_source(mapped), 0, len(X))
+    monkeypatch.setattr(_kinds.StoredSource, "release", watched)
+    release(as_source(mapped), 0, len(X))
     scatter = ClassScatter.from_samples(mapped, y, max_memory=0)
     np.asarray(scatter.root)
     assert len(seen) >= 16 and max(seen) <= X.nbytes / 2
@@ -412,7 +413,7 @@ def test_pages_are_those_of_the_samples(tmp_path, offset, part, order):
     np.arange(size).tofile(path)
     some = np.memmap(path, int, "r", offset, shape, order)[part]
     skipped = offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-    first, length = _sources._pages(some)
+    first, length = _kinds._pages(some)
     assert first % mmap.PAGESIZE == 0
     assert 0 <= 8 * some.min() - skipped - first < mmap.PAGESIZE
     assert first + length == 8 * (some.max() + 1) - skipped

@@ -52,7 +52,7 @@ from tensorcrp.base.validation import (
     weights_in_range,
 )
 from tensorcrp.solver.cp import working_dtype
-from tensorcrp.storage.sources import as_source, is_dask, is_on_device, map_samples
+from tensorcrp.storage.sources import as_source, is_dask, map_samples
 
 
 class TensorTransformer(
@@ -236,7 +236,7 @@ def check_tensor(estimator, X, lazy=True):
     given = X if source is None else source.stand_in()
     with objects_explained():
         X = validate_data(estimator, given, reset=False, **_RULES)
-    if source is not None and is_on_device(source):
+    if source is not None and source.on_device:
         source.check_finite()
     if source is not None:
         return _at_hand(source, lazy)
@@ -258,7 +258,7 @@ def _outside(estimator, X, lazy):
             "dask array: pass X.compute()."
         )
     source = as_source(X)
-    if source is None or is_on_device(source):
+    if source is None or source.on_device:
         return source
     if not lazy:
         return None
@@ -290,7 +290,7 @@ def check_features(estimator, X):
     X = adopted(X)
     reject_unusable(X)
     source, h = as_source(X), estimator._n_features_out
-    on_device = source is not None and is_on_device(source)
+    on_device = source is not None and source.on_device
     features = X if on_device else np.asarray(X)
     if features.ndim != 2 or features.shape[1] != h:
         raise ValueError(

@@ -4,8 +4,8 @@ In: lanes, and per lane the numbers of components of the members of the average,
 their weights. Out: projections (H, P).
 
 The models are those of the folds, fitted to the training samples of each, and one of
-all samples with the weight of all folds. Those of the folds were scored: block ascent
-finds local maxima, and the one that a fit to all samples finds may be another. The last
+all samples, with equal weights. Those of the folds were scored: block ascent finds
+local maxima, and the one that a fit to all samples finds may be a poor one. The last
 has seen all samples: with few of them, those that a fold leaves out are missed.
 
 Each member's features are made white within classes if so asked, divided by their
@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import DistanceFeatures
@@ -140,11 +139,9 @@ class Average:
             If that were more than P rows, P rows with the same distances.
         """
         longest = max(size for each in self.members for size, _ in each)
-        with bounded_threads(search.X.nbytes, SMALL_PASSES):
-            last = search.models(self.lanes, search.weight, longest)
-            whole = self._rows(search, dict(zip(self.lanes, last, strict=True)))
-            rows = [self._rows(search, each) for each in models]
-        rows = np.concatenate([*rows, np.sqrt(len(models)) * whole])
+        last = search.models(self.lanes, search.weight, longest)
+        whole = dict(zip(self.lanes, last, strict=True))
+        rows = np.concatenate([self._rows(search, each) for each in (*models, whole)])
         more = len(rows) > rows.shape[1]
         return np.linalg.qr(rows, mode="r") if more else rows
 

@@ -36,7 +36,7 @@ from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.metric import Euclidean
 from tensorcrp.solver.model import Model
 from tensorcrp.solver.path import Spec, fit_path
-from tensorcrp.storage.sources import Source, map_samples
+from tensorcrp.storage.sources import map_samples, source_of
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Search:
 def _has_room(X, max_memory):
     """Whether there is memory for three copies in float64."""
     wanted = 3 * 8 * prod(X.shape)
-    return not isinstance(X, Source) and wanted <= memory_limit(max_memory, wanted)
+    return source_of(X).in_memory and wanted <= memory_limit(max_memory, wanted)
 
 
 def score_fold(search, lanes, sizes, score, signed, fold):
@@ -354,9 +354,9 @@ def folds_of(cv, X, y, groups):
     if isinstance(cv, Integral):
         check_integer("cv", cv, least=2)
         cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
-    if isinstance(X, Source):  # splitters look at the number of samples alone
-        X = np.zeros(len(y))
-    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
+    # Of samples elsewhere a splitter sees how many there are.
+    seen = X if source_of(X).in_memory else np.zeros(len(y))
+    splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
     folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
     _check_folds(folds, y, given)
     return folds

@@ -23,6 +23,7 @@ from tensorcrp.base.fitting import statistics
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.projections import check_search_parameters, metric_of
 from tensorcrp.base.state import replaced_at_once
+from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.types import (
     Array,
     ClassWeight,
@@ -55,7 +56,7 @@ from tensorcrp.model_selection.selection import (
 )
 from tensorcrp.solver.objective import DiscriminantRatio
 from tensorcrp.solver.path import Spec
-from tensorcrp.storage.sources import Source
+from tensorcrp.storage.sources import source_of
 
 
 class TensorCRPCV(FeatureClassifier, TensorTransformer):
@@ -92,8 +93,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         Whether features are made white within classes; see `TensorCRP`.
     average : int, default=5
         Number of points whose models are averaged: one model per fold, and one of all
-        samples with the weight of all folds. 1 for the best point alone, refitted on
-        all samples.
+        samples. 1 for the best point alone, refitted on all samples.
     distance : {"euclidean", "cosine", "both"} or sequence of them, default="both"
         The distance of features that the classifier sees, see `DistanceFeatures`. Of
         several, the folds choose one.
@@ -299,9 +299,10 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
             options = new._options(X)
-            scores, models = score_points(search, grid, folds, options)
-            best = new._choose(grid, scores)
-            new._refit(search, grid, best, folds, models, options)
+            with bounded_threads(X.nbytes, SMALL_PASSES):
+                scores, models = score_points(search, grid, folds, options)
+                best = new._choose(grid, scores)
+                new._refit(search, grid, best, folds, models, options)
         return self
 
     def _basis(self):
@@ -359,7 +360,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             is_nearest=self._takes_nearest and self.scoring is None,
             white=self.white,
             race=self.race,
-            n_jobs=None if isinstance(X, Source) else self.n_jobs,
+            n_jobs=self.n_jobs if X is None or source_of(X).in_memory else None,
             shown=bool(self.verbose),
         )
 

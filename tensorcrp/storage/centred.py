@@ -24,7 +24,7 @@ from tensorcrp.storage.device_samples import (
     device_triangle,
 )
 from tensorcrp.storage.roots import ROWS, as_column, root_bytes, triangle
-from tensorcrp.storage.sources import Source, is_on_device
+from tensorcrp.storage.sources import source_of
 
 LOOK = 64  # rows that tell how large deviations are
 OFFSET = 8  # means that are so many times the deviations cost about a digit
@@ -37,7 +37,7 @@ class Used:
 
     Attributes
     ----------
-    X : ndarray or Source of shape (n, l_1, ..., l_N)
+    X : Source of shape (n, l_1, ..., l_N)
     index : ndarray of int, shape (r,)
         Numbers of the samples, increasing.
     codes : ndarray of int, shape (r,)
@@ -56,7 +56,7 @@ class Used:
 
     def blocks(self, rows, dtype=float):
         """Blocks (slice of the used ones, array of our own)."""
-        step = max(rows, self.fetched)
+        step = max(rows, self.X.step)
         for start in range(0, len(self.index), step):
             fetched = self.fetch(slice(start, start + step))
             for inner in range(0, len(fetched), rows):
@@ -69,24 +69,15 @@ class Used:
 
         It has to leave them as they are. Samples elsewhere are not copied.
         """
-        outside = isinstance(self.X, Source)
-        step = max(self.rows, self.X.samples_in(LOOK_BYTES) if outside else 1)
+        step = max(self.rows, self.X.samples_in(LOOK_BYTES))
         for start in range(0, len(self.index), step):
             part = slice(start, start + step)
             yield part, function(self.fetch(part, own=False).astype(dtype, copy=False))
-            if outside:
-                self.X.release(self.index[part][0], self.index[part][-1] + 1)
-
-    @property
-    def fetched(self):
-        """Number of samples that are read together."""
-        return self.X.step if isinstance(self.X, Source) else 1
+            self.X.release(self.index[part][0], self.index[part][-1] + 1)
 
     def fetch(self, part, own=True):
         """The samples of a slice of the used ones, see `Source.read`."""
-        index = self.index[part]
-        outside = isinstance(self.X, Source)
-        return self.X.take(index, own) if outside else self.X[index]
+        return self.X.take(self.index[part], own)
 
     @property
     def rows(self):
@@ -170,7 +161,7 @@ class CentredRows(Rows):
         smaller, are centred; unless the means would hide the deviations.
         """
         if self._is_offset:
-            rows = max(self.used.rows, self.used.fetched)
+            rows = max(self.used.rows, self.used.X.step)
             for part, block in self.blocks(rows, self.dtype):
                 yield part, linear(block)
             return
@@ -293,9 +284,10 @@ class DeviceCentred(CentredRows):
 
 def centred_rows(X, index, codes, weight, counts):
     """Centred samples, wherever they are: a `CentredRows`."""
-    there = is_on_device(X)
-    used = (DeviceUsed if there else Used)(X, index, codes, weight)
-    return (DeviceCentred if there else CentredRows)(used, used.means(counts))
+    X = source_of(X)
+    kinds = (DeviceUsed, DeviceCentred) if X.on_device else (Used, CentredRows)
+    used = kinds[0](X, index, codes, weight)
+    return kinds[1](used, used.means(counts))
 
 
 def class_means(first, sums, counts):

@@ -22,6 +22,7 @@ from tensorcrp.solver.blocks import BlockView, DeflatedRows
 from tensorcrp.solver.row_sums import unit_rows
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import CentredRows, Used
+from tensorcrp.storage.sources import source_of
 from tensorcrp.storage.tasks import compute, delayed, in_a_tree, persist
 
 
@@ -190,7 +191,7 @@ def _centred(block, codes, weight, means):
     """Centred samples, last in memory wherever the chunk goes: (l_1, ..., l_N, b)."""
     index = np.flatnonzero(weight)
     block = block.reshape(len(block), *means.shape[1:])
-    rows = CentredRows(Used(block, index, codes, weight[index]), means)
+    rows = CentredRows(Used(source_of(block), index, codes, weight[index]), means)
     return np.ascontiguousarray(np.moveaxis(np.asarray(rows), 0, -1))
 
 
