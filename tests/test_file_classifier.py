@@ -699,8 +699,8 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tensorcrp.files.training.chosen_and_held_out", interrupted)
-    model = tmp_path / "model"
-    code = cli.main(["fit", str(places[0] / "train"), "-o", str(model), *SMALL])
+    out = ["-o", str(tmp_path / "model"), "--report", str(tmp_path / "report")]
+    code = cli.main(["fit", str(places[0] / "train"), *out, *SMALL])
     assert code == 130 and not list(tmp_path.iterdir())
     assert "interrupted; nothing was written" in capsys.readouterr().err
 
