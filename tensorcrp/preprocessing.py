@@ -49,6 +49,13 @@ SHORTER = ("difference", "root")
 PIXELS = ("uint8", "uint16")
 
 
+def _other_pixels(fitted, found):
+    """Whether one of two largest values is of fractions, the other of 8-bit pixels."""
+    after_fractions = 0.1 < fitted <= 1 and found > 100
+    after_bytes = 100 < fitted <= 255 and 0 < found <= 1
+    return after_fractions or after_bytes
+
+
 class Motion(OneState, TransformerMixin, BaseEstimator):
     """Change over time, in place of the values themselves.
 
@@ -73,6 +80,9 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
     dtype_ : str
         Of the samples in `fit`. Pixels of 8 or 16 bits and fractions are not the same
         numbers: after the ones, `transform` rejects the others.
+    range_ : (float, float)
+        Smallest and largest value of the samples in `fit`. After pixels from 0 to 1,
+        `transform` rejects those from 0 to 255, and the reverse.
 
     Examples
     --------
@@ -88,6 +98,7 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
     input_shape_: Shape
     n_features_in_: int
     dtype_: str
+    range_: tuple[float, float]
 
     if TYPE_CHECKING:  # scikit-learn's methods, which have no types
 
@@ -109,7 +120,7 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
         self.sample_shape = sample_shape
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Note the shape and type of a sample; nothing is learnt.
+        """Note the shape, type and range of samples; nothing is learnt.
 
         Parameters
         ----------
@@ -127,7 +138,10 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
         check_integer("mode", self.mode, least=0)
         X, _, _ = check_samples(self, X, UNLABELLED)
         self.output_shape(X.shape[1:])
-        self.dtype_ = np.dtype(X.dtype).name
+        self.dtype_, self.range_ = (
+            np.dtype(X.dtype).name,
+            (float(X.min()), float(X.max())),
+        )
         return self
 
     def transform(self, X: ArrayLike) -> Array:
@@ -145,21 +159,29 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
             one time less.
         """
         X = check_tensor(self, X, lazy=False)
-        self._check_pixels(X)
+        self._check_values(X)
         flat = X.ndim - 1 < len(self.sample_shape_)
         tensors = X.reshape(len(X), *self.sample_shape_)
         tensors = tensors.astype(working_dtype(X), copy=False)
         changed = KINDS[self.kind](tensors, self.mode + 1)
         return changed.reshape(len(X), -1) if flat else changed
 
-    def _check_pixels(self, X):
-        """Reject 8- or 16-bit pixels after fractions, and the reverse."""
+    def _check_values(self, X):
+        """Reject 8- or 16-bit pixels after fractions, and the reverse, in any type."""
         fitted = getattr(self, "dtype_", None)  # older model files do not say
         found = np.dtype(X.dtype).name
         if fitted is not None and (fitted in PIXELS) != (found in PIXELS):
             raise ValueError(
                 f"samples are {found}; the model was fitted on {fitted}. Convert them "
                 "in the same way, e.g. 8-bit pixels to fractions by X / 255."
+            )
+        low, high = getattr(self, "range_", (-1.0, 1.0))
+        largest = float(np.abs(X).max(initial=0))
+        if low >= 0 and _other_pixels(high, largest):
+            raise ValueError(
+                f"the largest value of the samples is {largest:g}; the model was "
+                f"fitted on values from {low:g} to {high:g}. Bring them to the same "
+                "unit, e.g. 8-bit pixels to fractions by X / 255."
             )
 
     def output_shape(self, shape: Shape) -> Shape:

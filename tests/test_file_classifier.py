@@ -24,7 +24,7 @@ from tensorcrp.commands.printed import accuracy_lines, print_surprises
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import CLASSIFIERS, splitter
 from tensorcrp.files.predictions import scores_of
-from tensorcrp.files.scoring import surprising
+from tensorcrp.files.scoring import is_near_chance, surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import read_clips, train_test_folders
@@ -290,6 +290,8 @@ def test_samples_of_another_type_range_or_shape(places):
         model.predict(255 * X)
     with pytest.raises(ValueError, match=r"\(4, 8, 8\).*fitted on.*\(5, 8, 8\)"):
         model.predict(X[:, :4])
+    with pytest.raises(ValueError, match=r"single sample.*X\[None\]"):
+        model.predict(X[0])
     with pytest.raises(ValueError, match=r"these files are arrays.*fitted on clips"):
         np.savez(root / "arrays.npz", X=X)
         model.predict(root / "arrays.npz")
@@ -312,8 +314,23 @@ def test_the_cache_is_used_again(places, tmp_path, monkeypatch):
     monkeypatch.setattr("tensorcrp.files.cache.read_clips", None)
     again = model.fit(root / "train").held_out_.scores
     np.testing.assert_array_equal(again, scores)
-    plain = FileClassifier(**QUICK, motion="none").fit(root / "train")
-    np.testing.assert_array_equal(plain.held_out_.scores, scores)
+
+
+def test_without_a_cache_clips_are_a_temporary_map(places, tmp_path, monkeypatch):
+    """Which every process maps, and of which nothing is left, also after Ctrl-C."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    seen = []
+
+    def watched(choice, X, *args):
+        seen.append((type(X), len(list(tmp_path.rglob("clips-*.npy")))))
+        raise KeyboardInterrupt if len(seen) > 1 else ValueError("stop")
+
+    monkeypatch.setattr("tensorcrp.files.training.chosen_and_held_out", watched)
+    for error in (ValueError, KeyboardInterrupt):
+        with pytest.raises(error):
+            FileClassifier(**QUICK).fit(places[0] / "train")
+        assert not list(tmp_path.iterdir())
+    assert seen == [(np.memmap, 1)] * 2
 
 
 # --- arrays, groups, splits -------------------------------------------------------
@@ -385,6 +402,36 @@ def test_options_of_another_kind_of_files_are_rejected(places, tmp_path, capsys)
     assert "--size 8 8 is for clips and images, and these files are arrays" in said
     said = failed(["predict", places[2], train, "--samples", "last"], capsys)
     assert "--samples last is for arrays" in said
+
+
+def test_a_model_reads_as_it_was_fitted(places, tmp_path, capsys):
+    """Options of the reader may be given again; others than those at fit are errors."""
+    root, new, path, _ = places
+    kind, files = load(path).model_[0].kind, [str(path), str(root / "new")]
+    same = ["--frames", "5", "--size", "8", "8", "--color", "gray", "--motion", kind]
+    same += ["--sampling", "uniform", "--groups", r"_(p\d)_"]
+    table = tmp_path / "rows.csv"
+    assert cli.main(["predict", *files, *same, "--csv", str(table)]) == 0
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert {row["file"]: row["label"] for row in rows} == new
+    assert all(f"_{row['group']}_" in row["file"] for row in rows)
+    out = tmp_path / "features.csv"
+    assert cli.main(["transform", *files, *same, "-o", str(out)]) == 0
+    frame = pandas.read_csv(out)
+    assert list(frame)[:3] == ["file", "group", "crp0"]
+    assert frame["group"].tolist() == [row["group"] for row in rows]
+    for option, fitted in {
+        "--frames 6": "--frames 5",
+        "--size 8 9": "--size 8 8",
+        "--color rgb": "--color gray",
+        "--stride 3": "no --stride",
+        "--sampling windows": "--sampling uniform",
+    }.items():
+        said = failed(["predict", *files, *option.split()], capsys)
+        assert f"{option}, but the model was fitted with {fitted}," in said
+    other = "centred" if kind == "none" else "none"
+    said = failed(["transform", *files, "-o", out, "--motion", other], capsys)
+    assert f"fitted with --motion {kind}," in said
 
 
 def test_groups_never_lie_on_both_sides():
@@ -652,8 +699,8 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tensorcrp.files.training.chosen_and_held_out", interrupted)
-    model = tmp_path / "model"
-    code = cli.main(["fit", str(places[0] / "train"), "-o", str(model), *SMALL])
+    out = ["-o", str(tmp_path / "model"), "--report", str(tmp_path / "report")]
+    code = cli.main(["fit", str(places[0] / "train"), *out, *SMALL])
     assert code == 130 and not list(tmp_path.iterdir())
     assert "interrupted; nothing was written" in capsys.readouterr().err
 
@@ -752,6 +799,9 @@ def test_near_chance_is_said(tmp_path, capsys):
     assert cli.main(["fit", str(tmp_path / "a.npz"), *model]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "near chance" in said and "--motion" in said and "->" in said
+    few = {"files": 6, "majority": 0.5}
+    assert is_near_chance(few | {"accuracy": 5 / 6})
+    assert not is_near_chance(few | {"accuracy": 1.0})
 
 
 def test_a_classifier_without_probabilities(tmp_path):

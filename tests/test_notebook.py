@@ -138,7 +138,9 @@ def test_film_strips_are_sound_pictures():
         with image_module.open(io.BytesIO(png(pixels))) as image:
             np.testing.assert_array_equal(np.asarray(image), pixels)
     signed = strip(np.array([[-1.0, 0.0, 0.5]]), signed=True)
-    assert signed[0, 0] == 0 and 127 <= signed[0, 64] <= 128
+    assert signed[0, 0, 0] == 0 and 127 <= signed[0, 64, 0] <= 128
+    gaps = strip(np.ones((3, 64, 5)))[..., -1]  # of whatever colour the page has
+    assert (gaps == [*[255] * 5, 0, *[255] * 5, 0, *[255] * 5]).all()
 
 
 def test_a_search_shows_what_it_has_chosen():

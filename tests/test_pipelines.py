@@ -150,11 +150,28 @@ def test_pixels_after_fractions_are_an_error_also_from_a_file(first, tmp_path):
         np.testing.assert_array_equal(each.predict(forms[first]), y)
 
 
+def test_pixels_of_another_range_are_an_error_whatever_their_type(tmp_path):
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 255, (9, 5, 4, 4)).astype(np.float32)
+    for fitted, other, words in [
+        (pixels / 255, pixels, "is 25.; the model was fitted on values from 0 to 0.99"),
+        (pixels, pixels / 255, "is 0.99.*fitted on values from 0 to 25"),
+    ]:
+        save(Motion("none").fit(fitted), tmp_path / "m")
+        motion = load(tmp_path / "m")
+        with pytest.raises(ValueError, match=words):
+            motion.transform(other)
+        for fine in (fitted[:1], 0 * fitted, fitted / 9):  # darker, or black
+            motion.transform(fine)
+    signals = pixels - 100  # a window with an artefact is no other unit
+    Motion("none").fit(signals / 255).transform(1e6 * signals)
+
+
 def test_a_file_without_the_type_of_samples_loads(tmp_path):
     """As format 1.4 was first written."""
     rng = np.random.default_rng(0)
     motion = Motion().fit(rng.standard_normal((4, 5, 3)))
-    del motion.dtype_
+    del motion.dtype_, motion.range_
     save(motion, tmp_path / "m")
     assert load(tmp_path / "m").transform(np.zeros((1, 5, 3), np.uint8)).shape[1] == 4
 

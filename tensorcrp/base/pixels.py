@@ -34,7 +34,10 @@ def _area_means(values, mode, new):
 
 
 def strip(pixels, most=8, signed=False):
-    """Frames side by side as bytes (height, width[, 3]), enlarged to be seen."""
+    """Frames side by side, enlarged: bytes (height, width, 2 or 4), opacity last.
+
+    The gaps between frames are transparent, so that they have the colour of the page.
+    """
     pixels = np.asarray(pixels, float)
     colour = pixels.ndim > 2 and pixels.shape[-1] == 3
     if pixels.ndim - colour == 2:
@@ -46,17 +49,18 @@ def strip(pixels, most=8, signed=False):
         largest = np.abs(frames).max() or 1.0
         low, span = -largest, 2 * largest
     frames = np.rint(255 * (frames - low) / span).astype(np.uint8)
-    gap = [(0, 0), (0, 0), (0, 1)] + [(0, 0)] * colour
-    frames = np.pad(frames, gap, constant_values=255)
-    joined = np.concatenate(list(frames), axis=1)
+    frames = frames if colour else frames[..., None]
+    opaque = np.pad(frames, [(0, 0)] * 3 + [(0, 1)], constant_values=255)
+    gapped = np.pad(opaque, [(0, 0), (0, 0), (0, 1), (0, 0)])
+    joined = np.concatenate(list(gapped), axis=1)[:, :-1]
     times = max(1, 64 // frames.shape[1])
     return joined.repeat(times, axis=0).repeat(times, axis=1)
 
 
 def png(pixels):
-    """Bytes (height, width[, 3]) as a PNG file."""
+    """Bytes (height, width, 2 or 4), the last one opacity, as a PNG file."""
     height, width = pixels.shape[:2]
-    kind = 2 if pixels.ndim == 3 else 0
+    kind = {2: 4, 4: 6}[pixels.shape[2]]  # gray or coloured, with opacity
     rows = np.ascontiguousarray(pixels).reshape(height, -1)
     raw = np.insert(rows, 0, 0, axis=1).tobytes()  # filter 0 before every row
     size = width.to_bytes(4, "big") + height.to_bytes(4, "big")

@@ -1,6 +1,7 @@
 """``tensorcrp fit DATA -o MODEL``: labelled files in, one model file out."""
 
 import os
+from contextlib import contextmanager, suppress
 from time import perf_counter
 
 from tensorcrp.commands.reading_options import (
@@ -63,11 +64,10 @@ def run(args):
     if args.output in STDOUT:
         raise BadRequest(f"-o {args.output}: words are printed there; name a file.")
     check_output_file(args.output, "-o")
-    _check_report(args)
     model = FileClassifier(
         args.classifier, cv=args.folds, random_state=args.seed, **settings(args)
     )
-    with as_request():
+    with as_request(), _report_folder(args):
         model.fit(args.data, groups=args.groups)
         list_skipped(model.skipped_)
         save(model, args.output)
@@ -77,6 +77,20 @@ def run(args):
     print(f"\n{args.output} written in {perf_counter() - start:.0f} s; use it by")
     print(f"  tensorcrp predict {args.output} FILES")
     return 0
+
+
+@contextmanager
+def _report_folder(args):
+    """The folder of the report, made now; a new one is gone if the fit ends early."""
+    new = args.report is not None and not os.path.exists(args.report)
+    _check_report(args)
+    try:
+        yield
+    except BaseException:
+        if new:
+            with suppress(OSError):
+                os.rmdir(args.report)
+        raise
 
 
 def _check_report(args):
@@ -91,8 +105,7 @@ def _check_report(args):
             f"-o {args.output} is the model file, and --report {args.report} a folder: "
             "give two paths."
         )
-    with as_request():
-        check_report(args.report)
+    check_report(args.report)
 
 
 def _report(model, args):

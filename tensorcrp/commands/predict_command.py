@@ -19,7 +19,6 @@ from tensorcrp.commands.reading_options import (
 )
 from tensorcrp.experiments.options import say
 
-COLUMNS = ("file", "label", "probability", "second")
 CSV = "write the rows to a CSV file, or to standard output by -"
 
 
@@ -46,7 +45,7 @@ def run(args):
         check_output_file(args.csv, "--csv", streams=True)
     model = with_options(load_model(args.model), args)
     with as_request(fitted=True):
-        predictions = model.predict_files(given_data(args.data))
+        predictions = model.predict_files(given_data(args.data), args.groups)
         list_skipped(predictions.skipped, fitted=True)
         if args.csv is not None:
             _write_csv(args.csv, predictions)
@@ -60,10 +59,10 @@ def run(args):
 
 
 def _write_csv(path, predictions):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    text, rows = io.StringIO(), predictions.rows()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(predictions.rows())
+    writer.writerows(rows)
     write_output(path, text.getvalue().encode("utf-8", "surrogateescape"))
 
 

@@ -121,17 +121,15 @@ def _surprise(held_out, i):
 
 
 def print_predictions(predictions):
-    """One line per file: label, probability, second choice, path."""
-    rows = predictions.rows()
-    labels = max([5, *(len(row["label"]) for row in rows)])
-    seconds = max([6, *(len(row["second"]) for row in rows)])
-    print(f"{'label':<{labels}}  prob    {'second':<{seconds}}  file")
+    """One line per file: label, probability, second choice, group if any, path."""
+    heads = {"label": "label", "probability": "prob", "second": "second"}
+    heads |= {} if predictions.groups is None else {"group": "group"}
+    rows = [heads | {"file": "file"}, *predictions.rows()]
+    widths = {name: max(len(printable(row[name])) for row in rows) for name in heads}
+    widths["probability"] = 6
     for row in rows:
-        share = row["probability"] or "-"
-        line = (
-            f"{row['label']:<{labels}}  {share:<6}  {row['second'] or '-':<{seconds}}"
-        )
-        print(f"{line}  {printable(row['file'])}")
+        cells = [f"{printable(row[k]) or '-':<{n}}" for k, n in widths.items()]
+        print("  ".join([*cells, printable(row["file"])]))
 
 
 def shortened(text, width):

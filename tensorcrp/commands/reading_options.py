@@ -13,9 +13,7 @@ from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import (
     MOTIONS,
-    add_on_error,
     add_settings,
-    add_variables,
     cores,
     given_settings,
     given_variables,
@@ -53,14 +51,12 @@ _SKIP = re.compile(r",? or --on-error skip( to leave it out)?")
 
 
 def add_reading(parser, fitting):
-    """Options of the readers; a model knows how its files are read."""
-    group = parser.add_argument_group("reading of files")
-    if fitting:
-        add_settings(group, ("auto", *MOTIONS))
-        group.add_argument("--groups", metavar="RULE", help=GROUPS)
-    else:
-        add_on_error(group)
-        add_variables(group)
+    """Options of the readers; those that a model knows need not be given again."""
+    words = None if fitting else READ_AS_FITTED
+    group = parser.add_argument_group("reading of files", words)
+    add_settings(group, ("auto", *MOTIONS), defaults=fitting)
+    words = GROUPS if fitting else f"a column with the group of each file: {RULES}"
+    group.add_argument("--groups", metavar="RULE", help=words)
     group.add_argument(
         "--jobs",
         type=whole_number(1),
@@ -73,10 +69,15 @@ def add_reading(parser, fitting):
     )
 
 
-GROUPS = (
-    "what stays together in every split: parent (folder/class/GROUP/file), "
-    "FILE.csv:COLUMN, a regular expression on the path, or an array of the file"
+READ_AS_FITTED = (
+    "Files are read as the model was fitted. Frames, size, colour, sampling, stride "
+    "and motion may be given, and are then compared with the model."
 )
+RULES = (
+    "parent (folder/class/GROUP/file), FILE.csv:COLUMN, a regular expression on the "
+    "path, or an array of the file"
+)
+GROUPS = f"what stays together in every split: {RULES}"
 
 
 def settings(args):
@@ -211,8 +212,37 @@ def add_model(parser):
 def with_options(model, args):
     """The model, reading as the options of this command say."""
     check_output_folder(args.cache, "--cache")
+    _check_as_fitted(model, args)
     how = {"on_error": args.on_error, "n_jobs": args.jobs, "cache": args.cache}
     return model.set_params(**how, **given_variables(args), verbose=1)
+
+
+def _check_as_fitted(model, args):
+    """Reject options that differ from what the model was fitted with."""
+    from tensorcrp.files.reading import check_options
+
+    given, reader = given_settings(args), model.reader_
+    with as_request():
+        check_options(reader["kind"], reader | given, reader)
+    fitted = reader | {"motion": model.model_[0].kind}
+    if reader["sampling"] == "windows":  # side by side, unless it is said
+        fitted["stride"] = reader["stride"] or reader["frames"]
+    for name in ("frames", "size", "color", "sampling", "stride", "motion"):
+        value = given.get(name)
+        if value not in (None, "auto", fitted[name]):
+            raise BadRequest(
+                f"{_option(name, value)}, but the model was fitted with "
+                f"{_option(name, fitted[name])}, and reads new files in the same way: "
+                "leave the option out, or fit another model."
+            )
+
+
+def _option(name, value):
+    """An option as it is written on the command line."""
+    values = value if isinstance(value, tuple) else (value,)
+    if value is None:
+        return f"no --{name}"
+    return " ".join(["--" + name, *map(str, values)])
 
 
 def nothing_kept(args):

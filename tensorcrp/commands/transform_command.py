@@ -48,7 +48,7 @@ def run(args):
         _check_pandas()
     model = with_options(load_model(args.model), args)
     with as_request(fitted=True):
-        features = model.features(given_data(args.data))
+        features = model.features(given_data(args.data), args.groups)
         list_skipped(features.skipped, fitted=True)
         WRITERS[suffix](args.output, features)
     n, h = features.data.shape
@@ -61,6 +61,8 @@ def _write_npz(path, features):
 
     names = np.array(features.feature_names)
     arrays = {"X": features.data, "files": np.array(features.files)}
+    if features.groups is not None:
+        arrays["groups"] = np.array(features.groups)
     out = io.BytesIO()
     np.savez(out, **arrays, feature_names=names)
     write_output(path, out.getvalue())
@@ -69,17 +71,25 @@ def _write_npz(path, features):
 def _write_csv(path, features):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["file", *features.feature_names])
-    for name, row in zip(features.files, features.data.tolist(), strict=True):
-        writer.writerow([name, *row])
+    columns = _columns(features)
+    writer.writerow([*columns, *features.feature_names])
+    for *names, row in zip(*columns.values(), features.data.tolist(), strict=True):
+        writer.writerow([*names, *row])
     write_output(path, text.getvalue().encode("utf-8", "surrogateescape"))
+
+
+def _columns(features):
+    """What a table has before the features: the file, and the group if there is one."""
+    groups = {} if features.groups is None else {"group": features.groups}
+    return {"file": features.files} | groups
 
 
 def _write_parquet(path, features):
     import pandas as pd
 
     frame = pd.DataFrame(features.data, columns=features.feature_names)
-    frame.insert(0, "file", features.files)
+    for place, (name, values) in enumerate(_columns(features).items()):
+        frame.insert(place, name, values)
     out = io.BytesIO()
     frame.to_parquet(out, index=False)
     write_output(path, out.getvalue())

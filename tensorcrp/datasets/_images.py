@@ -38,7 +38,7 @@ def read_image(path, size, color):
     except Exception as error:  # damaged files make decoders fail in many ways
         raise ValueError(
             f"{path} cannot be read as an image ({type(error).__name__}: {error}): "
-            'copy it again, move it elsewhere, or pass on_error="skip".'
+            'copy it again, or move it elsewhere, or pass on_error="skip".'
         ) from error
     return pixels if size is None else _resized(pixels, size)
 

@@ -25,16 +25,17 @@ def add_common(parser):
 MOTIONS = ("none", "centred", "difference", "root")
 
 
-def add_settings(group, motions=MOTIONS):
+def add_settings(group, motions=MOTIONS, defaults=True):
     """Options of the readers of files, and of what is done along time."""
     number = whole_number(1)
 
     def add(name, words=None, **how):
         group.add_argument(name, help=words, **how)
 
-    add("--frames", "of a clip (default: 16)", type=number, metavar="N")
+    clip, size = (" (default: 16)", " (default of clips: 32 32)") if defaults else "  "
+    add("--frames", f"of a clip{clip}".rstrip(), type=number, metavar="N")
     sizes = {"type": number, "nargs": 2, "metavar": ("HEIGHT", "WIDTH")}
-    add("--size", "of frames and images (default of clips: 32 32)", **sizes)
+    add("--size", f"of frames and images{size}".rstrip(), **sizes)
     add("--color", choices=("gray", "rgb"))
     add("--sampling", choices=("uniform", "center", "windows"))
     add("--stride", "frames between windows", type=number, metavar="N")

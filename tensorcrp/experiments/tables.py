@@ -83,7 +83,9 @@ class Table:
         return self._lines(" +- ", lambda cell: cell + "*", str)
 
     def _notes(self):
-        return " ".join(each for each in (self.note, self.warning) if each)
+        """Note and warning of a table whose best cells are bold."""
+        words = " ".join(each for each in (self.note, self.warning) if each)
+        return words.replace("* is best", "bold is best")
 
     def _narrowed(self, lines, width):
         """Lines without optional columns that they have no room for, and which."""
@@ -148,7 +150,8 @@ class Table:
         head = "".join(f'<th scope="col">{name}</th>' for name in lines[0])
         body = "".join(map(_html_row, lines[1:]))
         title = printable(self.title)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        table = f'<table class="scores">{table}</table>'
         note = html.escape(self._notes())
         note = f'<p class="soft">{note}</p>' if note else ""
         return f"<h3>{html.escape(title)}</h3>{wide(table, title)}{note}\n"

@@ -9,13 +9,26 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from tensorcrp.base.files import replacing
 from tensorcrp.video import Clips, read_clips
+
+
+@contextmanager
+def folder_of_clips(cache):
+    """The given folder, or a temporary one that is gone at the end of the block."""
+    if cache is not None:
+        yield cache
+        return
+    # Windows keeps files that are mapped; a map that is deleted elsewhere stays valid.
+    with TemporaryDirectory(prefix="tensorcrp-", ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def cached_clips(files, folder, options, how):

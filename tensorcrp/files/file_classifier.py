@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import OneState, replaced_at_once
 from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
+from tensorcrp.files.cache import folder_of_clips
 from tensorcrp.files.found import find
 from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
 from tensorcrp.files.reading import (
@@ -29,6 +30,7 @@ from tensorcrp.files.training import (
     halves_of,
     learnt,
     left_out_of,
+    named_groups,
     reading_parameters,
 )
 from tensorcrp.preprocessing import KINDS
@@ -76,7 +78,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         Number of threads that decode, and of processes over folds.
     cache : path, default=None
         Folder for decoded clips: decoded once, mapped into memory by all processes,
-        used again by the next fit on the same files.
+        used again by the next fit on the same files. None for a temporary folder that
+        `fit` removes at its end.
     random_state : int or None, default=0
         Of the folds.
     verbose : int, default=0
@@ -207,7 +210,9 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             found = find(first, labelled=y is None, on_error=new.on_error)
             params = new.get_params(deep=False)
             check_options(found.kind, params, type(new)().get_params(deep=False))
-            vars(new).update(learnt(params, found, y, groups))
+            with folder_of_clips(new.cache) as cache:
+                state = learnt(params | {"cache": cache}, found, y, groups)
+            vars(new).update(state)
             if halves is not None:
                 new._add_test(halves[1])
                 new.scores_["left_out"] = left_out_of(data, halves)
@@ -239,7 +244,7 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
 
     # --- use ----------------------------------------------------------------------
 
-    def predict_files(self, data: Any) -> Predictions:
+    def predict_files(self, data: Any, groups: str | None = None) -> Predictions:
         """Labels of files, with probabilities and second choices.
 
         Parameters
@@ -247,6 +252,8 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         data : path, list of paths, or array of shape (n, l_1, ..., l_N)
             Files of the kind seen in `fit`, a folder of them with or without
             subfolders, or samples in memory, read as ``reader_`` says.
+        groups : str, default=None
+            A rule as in `fit`; the groups are listed beside the labels.
 
         Returns
         -------
@@ -266,6 +273,7 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             probabilities,
             [label if label in names else None for label in samples.labels],
             samples.skipped,
+            None if groups is None else named_groups(groups, samples).tolist(),
         )
 
     def predict(self, data: Any) -> Array:
@@ -304,24 +312,29 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             )
         return predictions.scores
 
-    def features(self, data: Any) -> Fields:
+    def features(self, data: Any, groups: str | None = None) -> Fields:
         """Features of samples, with names and files.
 
         Parameters
         ----------
         data : path, list of paths, or array of shape (n, l_1, ..., l_N)
             As in `predict_files`.
+        groups : str, default=None
+            A rule as in `fit`.
 
         Returns
         -------
         Bunch
-            ``data`` (m, h), ``files`` (one per row), ``feature_names``, ``skipped``.
+            ``data`` (m, h), ``files`` and ``groups`` (one per row, or None),
+            ``feature_names``, ``skipped``.
         """
         check_is_fitted(self)
         samples = self._new(data)
         features = self.model_.transform(samples.X)
+        names = None if groups is None else named_groups(groups, samples)
         return Bunch(
             data=np.asarray(features),
+            groups=None if names is None else names[samples.owner].tolist(),
             files=[samples.files[i] for i in samples.owner],
             feature_names=[f"crp{i}" for i in range(features.shape[1])],
             mode_names=("feature",),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -42,6 +43,8 @@ class Predictions:
         Class folder of each file, where it is the name of a class.
     skipped : list of (str, str), default=[]
         Files that could not be read, with the reason.
+    groups : list of str or None, default=None
+        Group of each file, such as a person, where it was asked for.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Predictions:
     are_probabilities: bool
     truth: list[str | None] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    groups: list[Any] | None = None
 
     def __iter__(self) -> Iterator[object]:
         return iter((self.files, self.labels))
@@ -100,10 +104,10 @@ class Predictions:
         Returns
         -------
         list of dict
-            Empty texts where nothing is known.
+            Empty texts where nothing is known; the group where there are groups.
         """
         columns = (self.files, self.labels, self.probability, self.second)
-        return [
+        rows = [
             {
                 "file": file,
                 "label": str(label),
@@ -112,6 +116,9 @@ class Predictions:
             }
             for file, label, share, second in zip(*columns, strict=True)
         ]
+        for row, group in zip(rows, self.groups or (), strict=self.groups is not None):
+            row["group"] = str(group)
+        return rows
 
     def _are_votes(self):
         """Whether scores are shares of votes: nothing is known of a class without."""

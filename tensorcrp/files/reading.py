@@ -146,6 +146,11 @@ def check_like(reader, kind, X, more):
         raise ValueError(
             f"these files are {kind}; the model was fitted on {_words(reader)}."
         )
+    if X.shape == reader["shape"]:
+        raise ValueError(
+            f"X has shape {X.shape}, that of a single sample; add an axis of samples: "
+            "X[None]."
+        )
     if X.shape[1:] != reader["shape"]:
         raise ValueError(
             f"samples have shape {X.shape[1:]}; the model was fitted on samples of "

@@ -36,7 +36,8 @@ def is_near_chance(scores):
     """Whether guessing the most frequent class could be as good as this."""
     right = round(scores["accuracy"] * scores["files"])
     test = binomtest(right, scores["files"], scores["majority"], alternative="greater")
-    return bool(test.pvalue > DOUBT)
+    # Few files without a mistake prove little, but nobody would call them chance.
+    return bool(right < scores["files"] and test.pvalue > DOUBT)
 
 
 def interval(accuracy, n):

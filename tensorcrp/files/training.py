@@ -119,7 +119,7 @@ def _group_numbers(groups, found, samples, n_classes):
     if groups is None:
         return None
     if isinstance(groups, str):
-        given = _named_groups(groups, samples)
+        given = named_groups(groups, samples)
     else:
         whole = found.kind in ("arrays", "epochs")
         of_all = samples.files if whole else found.files
@@ -136,7 +136,7 @@ def _group_numbers(groups, found, samples, n_classes):
     return numbers
 
 
-def _named_groups(rule, samples):
+def named_groups(rule, samples):
     """Groups by an array of the file, a column of its table, or a rule for paths."""
     n = len(samples.files)
     columns = {

@@ -6,7 +6,7 @@ neighbouring steps agree.
 """
 
 from itertools import pairwise
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -28,6 +28,7 @@ from tensorcrp.preprocessing import Motion
 from tensorcrp.signals import ChannelImputer, ChannelScaler
 
 _SIZES = {"sample_shape_", "input_shape_", "n_features_in_"}
+_VALUES = {"dtype_", "range_"}  # of a Motion; absent from older model files
 _FILES = {"classes_", "reader_", "model_", "scores_"}
 
 
@@ -84,7 +85,7 @@ def _check_scaler(cls, state):
 def motion_apart(motion):
     """Parameters and shapes of a `Motion`."""
     params = motion.get_params(deep=False)
-    names = _SIZES | {"dtype_"}
+    names = _SIZES | _VALUES
     state = {name: vars(motion)[name] for name in names if name in vars(motion)}
     return {"class": "Motion", "params": params, "state": state}
 
@@ -100,8 +101,8 @@ def motion_from(parts):
 
 
 def _check_motion(motion, state):
-    # Files written before samples had a type lack it.
-    good = set(state) - {"dtype_"} == _SIZES and _is_type(state.get("dtype_", "bool"))
+    good = set(state) - _VALUES == _SIZES and _is_type(state.get("dtype_", "bool"))
+    good = good and _is_range(state.get("range_", (0.0, 1.0)))
     good = good and is_integer(motion.mode) and motion.mode >= 0
     shapes = [state[name] for name in ("sample_shape_", "input_shape_") if good]
     good = good and all(map(is_shape, shapes)) and prod(shapes[0]) == prod(shapes[1])
@@ -117,6 +118,14 @@ def _is_type(name):
     """Whether a text names a type of numbers."""
     names = {np.dtype(code).name for code in "?bBhHiIlLqQefdg"}
     return type(name) is str and name in names
+
+
+def _is_range(values):
+    """Whether these are two finite numbers in order."""
+    good = type(values) is tuple and [type(v) for v in values] == [float, float]
+    return (
+        good and isfinite(values[0]) and isfinite(values[1]) and values[0] <= values[1]
+    )
 
 
 # --- pipelines --------------------------------------------------------------------

@@ -36,6 +36,7 @@ th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(-
   vertical-align: top; }
 thead th { color: var(--soft); font-weight: 600; }
 tbody th { font-weight: 400; }
+.scores th, .scores td { white-space: nowrap; }
 .tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; }
 .tile { background: var(--panel); border-radius: .5rem; padding: .6rem 1rem; }
 .tile b { display: block; font-size: 1.5rem; }

@@ -29,7 +29,7 @@ _OPTIONS = {
     "format_whitelist": ",".join(FORMATS),
     "protocol_whitelist": "none",  # not empty: an old FFmpeg could read that as unset
 }
-REPAIR = 'copy or encode it again, move it elsewhere, or pass on_error="skip".'
+REPAIR = 'copy or encode it again, or move it elsewhere, or pass on_error="skip".'
 
 
 class ClipError(ValueError):
