@@ -261,8 +261,11 @@ ENDS = {
 ANSWERS = ("transform", "predict", "predict_proba", "decision_function")
 
 
-@together("name", ENDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+SHORT = ("TensorCRP", "STDA", "CPLogistic", "LDA")  # in float32 as well
+CASES = [(name, "f8") for name in ENDS] + [(name, "f4") for name in SHORT]
+
+
+@together("name, dtype", CASES)
 def test_a_saved_pipeline_gives_one_window_the_answer_of_a_batch(name, dtype, tmp_path):
     """To the last bit, through every step and every method of ours."""
     made = make_multichannel(60, n_channels=5, n_times=33, random_state=0)
