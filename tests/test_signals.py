@@ -8,13 +8,16 @@ import skops.io
 from pairs import together
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import TensorCRP, TensorCRPCV
+from tensorcrp.base.one_by_one import scoring_each
 from tensorcrp.baselines import BASELINES
 from tensorcrp.datasets import make_multichannel
 from tensorcrp.persistence import SKOPS_TYPES, ModelFormatError, load, save
@@ -241,28 +244,79 @@ def test_one_window_alone_is_scaled_as_in_a_batch(centre, dtype):
         np.testing.assert_array_equal(scaler.transform(views[i][None])[0], together[i])
 
 
+GRID = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 3, "cv": 2}
+CLASSIFIERS = {
+    "LDA": LinearDiscriminantAnalysis(),
+    "logistic": LogisticRegression(),
+    "linear SVM": LinearSVC(),
+    "scaled LDA": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
+    "neighbours": KNeighborsClassifier(3),
+}
+ENDS = {
+    **SINGLE,
+    "TensorCRP": TensorCRP(3, rank=2),
+    "balanced": TensorCRPCV(**GRID, class_weight="balanced"),
+    **{name: TensorCRPCV(each, **GRID) for name, each in CLASSIFIERS.items()},
+}
+ANSWERS = ("transform", "predict", "predict_proba", "decision_function")
+
+
+SHORT = ("TensorCRP", "STDA", "CPLogistic", "LDA")  # in float32 as well
+CASES = [(name, "f8") for name in ENDS] + [(name, "f4") for name in SHORT]
+
+
+@together("name, dtype", CASES)
+def test_a_saved_pipeline_gives_one_window_the_answer_of_a_batch(name, dtype, tmp_path):
+    """To the last bit, through every step and every method of ours."""
+    made = make_multichannel(60, n_channels=5, n_times=33, random_state=0)
+    X = (made.data * np.logspace(-3, 0, 5)[:, None]).astype(dtype)
+    X[7, 2] = X[45, 1] = np.nan
+    first = ChannelImputer(), ChannelScaler(), Motion("none", mode=1)
+    model = make_pipeline(*first, clone(ENDS[name])).fit(X[:40], made.target[:40])
+    save(model, tmp_path / "model.crp")
+    online = load(tmp_path / "model.crp")
+    for call in (each for each in ANSWERS if hasattr(online, each)):
+        answers = getattr(online, call)(X)
+        np.testing.assert_array_equal(answers, getattr(model, call)(X))
+        parts = [*([i] for i in range(38, 54)), slice(3, 10), slice(1, 60, 7)]
+        for part in parts:
+            alone = getattr(online, call)(X[part])
+            np.testing.assert_array_equal(alone, answers[part], err_msg=call)
+
+
+@together("name", ["LDA", "logistic", "linear SVM"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_each_are_scikit_learns(name, n_classes):
+    X, y = make_samples_of_classes(n_classes)
+    classifier = clone(CLASSIFIERS[name]).fit(X, y)
+    alone = scoring_each(classifier)
+    for call in (each for each in ANSWERS[1:] if hasattr(classifier, each)):
+        expected = getattr(classifier, call)(X)
+        np.testing.assert_allclose(getattr(alone, call)(X), expected, rtol=1e-12)
+    assert type(classifier) is type(CLASSIFIERS[name])  # unchanged
+
+
+def make_samples_of_classes(n_classes):
+    y = np.arange(60) % n_classes
+    return np.random.default_rng(0).standard_normal((60, 7)) + y[:, None], y
+
+
 @pytest.mark.parametrize("centre", ["channel", "sample"])
-def test_a_saved_pipeline_decides_on_one_window_as_on_many(centre, tmp_path):
-    """Features bitwise. Labels are equal, and probabilities up to rounding."""
+def test_a_classifier_of_scikit_learn_may_be_the_last_step(centre, tmp_path):
+    """Features are the same to the last bit, probabilities up to its own rounding."""
     made = make_multichannel(90, n_channels=8, n_times=64, random_state=0)
     X, y = made.data * np.logspace(-6, 0, 8)[:, None], made.target
     model = make_pipeline(
         ChannelScaler(centre=centre), TensorCRP(rank=2), LinearDiscriminantAnalysis()
     ).fit(X[:60], y[:60])
-    trusted = list(SKOPS_TYPES)
-    other = skops.io.loads(skops.io.dumps(model), trusted=trusted)
+    other = skops.io.loads(skops.io.dumps(model), trusted=list(SKOPS_TYPES))
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
     save(model, tmp_path / "model.crp")
     online = load(tmp_path / "model.crp")
-    together, features = online.predict_proba(X), online[:-1].transform(X)
-    for x, row, own in zip(X, together, features, strict=True):
+    features, labels = online[:-1].transform(X), online.predict(X)
+    for x, own, label in zip(X, features, labels, strict=True):
         np.testing.assert_array_equal(online[:-1].transform(x[None])[0], own)
-        alone = online.predict_proba(x[None])
-        np.testing.assert_array_equal(alone, model.predict_proba(x[None]))  # bitwise
-        # scikit-learn's LDA is one product with all features at once, whose sums BLAS
-        # orders by their number: about 2e-16 of a probability, whatever we do before.
-        np.testing.assert_allclose(alone[0], row, rtol=1e-9, atol=1e-12)
-        assert alone[0].argmax() == row.argmax()
+        assert online.predict(x[None])[0] == label
 
 
 # --- ChannelImputer ---------------------------------------------------------------

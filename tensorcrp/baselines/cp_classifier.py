@@ -19,7 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.accuracy import HostScore
 from tensorcrp.base.constant import sample_probes, warn_if_constant
-from tensorcrp.base.estimator import check_samples, check_tensor, flat_features
+from tensorcrp.base.estimator import (
+    check_samples,
+    check_tensor,
+    features_alone,
+    flat_features,
+)
 from tensorcrp.base.namespace import followed, host, is_foreign, put
 from tensorcrp.base.parameters import check_common, check_integer, check_real
 from tensorcrp.base.state import OneState, forget, replaced_at_once
@@ -102,7 +107,7 @@ class CPClassifier(OneState, HostScore, BaseEstimator):
 
     def _scores(self, X):
         """The same of checked samples, where they are."""
-        scores = flat_features(self.coef_.reshape(len(self.coef_), -1), X)
+        scores = features_alone(self.coef_.reshape(len(self.coef_), -1), X)
         scores = scores + put(self.intercept_.astype(working_dtype(X)), X)
         return scores[:, 0] if len(self.coef_) == 1 else scores
 

@@ -15,13 +15,10 @@ from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
-from sklearn.svm import LinearSVC
 
-from tensorcrp.base.one_by_one import features_of_each
+from tensorcrp.base.one_by_one import features_of_each, scoring_each
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.files.linear import linear_classifier
-
-LINEAR = (LinearDiscriminantAnalysis, LogisticRegression, LinearSVC)
 
 
 @dataclass(frozen=True)
@@ -137,10 +134,10 @@ def scores_of(model, X):
     search = model[-1]
     features = search.transform(model[:-1].transform(X))
     features = search.distances_.transform(features)
-    classifier = search.estimator_
+    classifier = scoring_each(search.estimator_)
     last = classifier[-1] if hasattr(classifier, "steps") else classifier
     if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
-        values = _decisions(classifier, features)  # not rounded to 0 and 1
+        values = classifier.decision_function(features)  # not rounded to 0 and 1
         return (_two_columns(values / 2) if values.ndim == 1 else values), True
     if type(classifier) is NearestCentroid and classifier.priors == "uniform":
         return _by_means(classifier, features), True
@@ -148,26 +145,10 @@ def scores_of(model, X):
         shares = classifier.predict_proba(features)
         return np.log(np.maximum(shares, np.finfo(float).tiny)), True
     if hasattr(classifier, "decision_function"):
-        values = _decisions(classifier, features)
+        values = classifier.decision_function(features)
         return (_two_columns(values) if values.ndim == 1 else values), False
     labels = np.asarray(classifier.predict(features))
     return (labels[:, None] == classifier.classes_).astype(float), False
-
-
-def _decisions(classifier, features):
-    """``decision_function``, of a linear classifier for each row alone.
-
-    A file has then the same scores alone and among others, to the last bit.
-    """
-    steps = list(classifier) if hasattr(classifier, "steps") else [classifier]
-    if not isinstance(steps[-1], LINEAR):
-        return classifier.decision_function(features)
-    for step in steps[:-1]:
-        features = step.transform(features)
-    weights = np.atleast_2d(steps[-1].coef_)
-    values = features_of_each(features.astype(weights.dtype), weights)
-    values = values + steps[-1].intercept_
-    return values[:, 0] if len(weights) == 1 else values
 
 
 def _by_means(classifier, features):

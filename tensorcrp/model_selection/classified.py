@@ -21,6 +21,7 @@ from tensorcrp.base.accuracy import HostScore
 from tensorcrp.base.estimator import check_tensor
 from tensorcrp.base.namespace import followed, host
 from tensorcrp.base.notebook import search_summary, with_summary
+from tensorcrp.base.one_by_one import scoring_each
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, DaskArray, Samples, Stored
 from tensorcrp.storage.sources import map_samples
@@ -133,7 +134,7 @@ class FeatureClassifier(HostScore):
 def _by_classifier(distances, classifier, method, features):
     """What a method of a fitted classifier says of features (n, H)."""
     with bounded_threads(0):  # a limit of the classifier's own would cross ours
-        return getattr(classifier, method)(distances.transform(features))
+        return getattr(scoring_each(classifier), method)(distances.transform(features))
 
 
 def _of_features(features, classifier, X):
