@@ -36,8 +36,10 @@ def put(X, kind):
         return X
     if kind == "torch":
         return pytest.importorskip("torch").asarray(X.copy())
+    if kind == "jax":
+        return pytest.importorskip("jax.numpy").asarray(X)
     xp = pytest.importorskip("array_api_strict")
-    device = "device1" if kind.endswith("device1") else "CPU_DEVICE"
+    device = kind.partition(" on ")[2] or "CPU_DEVICE"
     return xp.asarray(X, device=xp.Device(device))
 
 
@@ -73,8 +75,6 @@ def assert_near(values, expected, dtype):
 # --- everything follows X ---------------------------------------------------------
 
 
-every_kind = pytest.mark.parametrize("kind", ["numpy", "torch", "strict on device1"])
-every_sample = together("dtype, shape, n", product(TOLERANCE, SHAPES, [60, 9]))
 SHORT = {"h": 2, "max_iter": 2}
 
 
@@ -87,9 +87,8 @@ def numpy_fit(dtype, shape, n):
     return model.projections_, features, model.inverse_transform(features)
 
 
-@every_kind
-@every_sample
-def test_a_fit_and_its_features_equal_those_of_numpy(kind, dtype, shape, n):
+def same_fit(kind, dtype, shape, n):
+    """A fit and its features against those of NumPy."""
     X, y = samples(shape, n, dtype)
     Xd, (projections, known, back) = put(X, kind), numpy_fit(dtype, shape, n)
     model = crp(**SHORT).fit(Xd, y)
@@ -102,14 +101,38 @@ def test_a_fit_and_its_features_equal_those_of_numpy(kind, dtype, shape, n):
     assert_near(tensors, back, dtype)
 
 
-@every_kind
-@every_sample
-def test_batches_equal_one_fit(kind, dtype, shape, n):
+def same_batches(kind, dtype, shape, n):
+    """Two batches against one fit."""
     X, y = samples(shape, n, dtype)
     model, half = crp(**SHORT), n // 2
     for part in (slice(0, half), slice(half, n)):
         model.partial_fit(put(X[part], kind), y[part])
     assert_near(model.projections_, numpy_fit(dtype, shape, n)[0], dtype)
+
+
+@pytest.mark.parametrize("same", [same_fit, same_batches])
+@pytest.mark.parametrize("kind", ["numpy", "torch", "strict on device1"])
+@together("dtype, shape, n", product(TOLERANCE, SHAPES, [60, 9]))
+def test_fits_equal_those_of_numpy(same, kind, dtype, shape, n):
+    same(kind, dtype, shape, n)
+
+
+@pytest.mark.parametrize("same", [same_fit, same_batches])
+@together("shape, n", product(SHAPES, [60, 9]))
+def test_a_device_without_types_of_64_bits(same, shape, n):
+    same("strict on no_x64", "float32", shape, n)
+
+
+@pytest.mark.slow  # JAX compiles every shape
+@pytest.mark.parametrize("same", [same_fit, same_batches])
+@together("dtype, shape, n", product(TOLERANCE, SHAPES, [60, 9]))
+def test_jax(same, dtype, shape, n):
+    """It has no type of 64 bits, unless it is told otherwise."""
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        same("jax", dtype, shape, n)
+    if dtype == "float32":
+        same("jax", dtype, shape, n)
 
 
 OPTIONS = [

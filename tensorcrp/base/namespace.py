@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 TYPES = ("float32", "float64")
+NARROW = {"float64": "float32", "int64": "int32"}  # JAX has these unless told
 
 
 def is_foreign(X):
@@ -56,6 +57,7 @@ def put(values, like):
     """NumPy values as an array of the kind of another one, on its device."""
     if isinstance(like, np.ndarray):
         return values
+    values = values.astype(_known_type(values.dtype, like), copy=False)
     if not values.flags.writeable or any(step < 0 for step in values.strides):
         values = values.copy()  # PyTorch shares memory, and not such
     return namespace_of(like).asarray(values, device=like.device)
@@ -81,11 +83,31 @@ def host(X):
 
 
 def as_type(X, dtype):
-    """An array converted to a type of NumPy's, not copied if it has it."""
+    """An array converted to a type of NumPy's, not copied if it has it.
+
+    float64 is float32 on a device that has no type of 64 bits.
+    """
     if isinstance(X, np.ndarray):
         return X.astype(dtype, copy=False)
-    name, xp = np.dtype(dtype).name, namespace_of(X)
+    name, xp = _known_type(dtype, X).name, namespace_of(X)
     return X if type_name(X) == name else xp.astype(X, getattr(xp, name))
+
+
+def _known_type(dtype, like):
+    """A type of NumPy's, of 32 bits where the device of an array has none of 64."""
+    dtype = np.dtype(dtype)
+    half = NARROW.get(dtype.name)
+    return dtype if half is None or dtype.name in _wide_types(like) else np.dtype(half)
+
+
+def _wide_types(X):
+    """Names of the types of 64 bits that the device of an array has."""
+    if type_name(X) == "float64":
+        return NARROW
+    if _is_torch(X):  # Apple's devices alone have no float64
+        return {"int64"} if X.device.type == "mps" else NARROW
+    info = getattr(namespace_of(X), "__array_namespace_info__", None)
+    return NARROW if info is None else info().dtypes(device=X.device)
 
 
 def on_host(X):

@@ -11,10 +11,10 @@ import numpy as np
 
 from tensorcrp.base.namespace import as_type, put
 from tensorcrp.solver.linalg import (
-    EPS,
     cholesky_solve,
     choleskys,
     positive_solve,
+    rounding,
     top_eigenvectors,
 )
 
@@ -56,7 +56,7 @@ class PrimalDirections:
     def __init__(self, between, within, lambdas, share):
         gram, self.between = within.inner(), between.flat
         # A ridge below rounding cannot be factored.
-        least = max(len(gram) * EPS, share / len(within)) * np.trace(gram)
+        least = max(len(gram) * rounding(gram), share / len(within)) * np.trace(gram)
         ridges = np.maximum(lambdas, least)
         self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
         self.solved = [cholesky_solve(each, self.between.T) for each in self.factors]
@@ -159,7 +159,7 @@ class Duals:
         self.between, self.within = between, within
         n, gram = len(within), within.gram(within)
         # A ridge below rounding cannot be factored.
-        least = max(n * EPS, share / n) * np.trace(gram)
+        least = max(n * rounding(gram), share / n) * np.trace(gram)
         ridges, self.which = np.unique(np.maximum(ridges, least), return_inverse=True)
         cross, inner = within.gram(between), between.gram(between)
         self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)

@@ -205,6 +205,11 @@ def symmetric_gram(blocks):
     return np.triu(gram) + np.triu(gram, 1).T
 
 
+def rounding(matrices):
+    """Relative rounding of matrices: that of single precision if a device made them."""
+    return np.finfo(matrices.dtype).eps
+
+
 def choleskys(matrices, ridges):
     """Factors of ``matrix + ridge I`` for `cholesky_solve`, one per matrix and ridge.
 
@@ -305,7 +310,7 @@ def ridge_lda(D, grams, lambdas):
     ndarray of shape (B, d)
     """
     traces = np.trace(grams, axis1=1, axis2=2)
-    factors = choleskys(grams, np.maximum(lambdas, 4 * EPS * traces))
+    factors = choleskys(grams, np.maximum(lambdas, 4 * rounding(grams) * traces))
     pairs = zip(factors, D, strict=True)
     M = np.stack([dtrsm(1.0, L, d.T, side=1, lower=1, trans_a=1).T for L, d in pairs])
     pairs = zip(factors, _top_left(M), strict=True)
