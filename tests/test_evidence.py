@@ -517,6 +517,13 @@ def test_the_command_reads_them_too(own_file, capsys):
     with pytest.raises(SystemExit):
         cli.main([*run, "--groups", "whom"])
     assert "there are: who" in capsys.readouterr().err
+    for more, words in (
+        ([], "--data X --target y"),
+        (["--methods", "X"], "; RBF SVM;"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([*(command[:2] if not more else ["compare", "digits"]), *more])
+        assert words in capsys.readouterr().err
 
 
 def test_rows_as_a_data_frame(own_file):
