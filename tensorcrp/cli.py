@@ -60,8 +60,11 @@ def main(argv=None):
         _flush()
         return code
     except BadRequest as error:
+        from tensorcrp.commands.reading_options import in_options
+
         # The usage helps with options; argparse prints it with its own errors.
-        print(f"tensorcrp {args.command}: error: {error}", file=sys.stderr)
+        words = in_options(str(error))
+        print(f"tensorcrp {args.command}: error: {words}", file=sys.stderr)
         raise SystemExit(BAD_REQUEST) from error
     except ENDINGS as error:
         return _ended(error, args)

@@ -14,7 +14,13 @@ from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, cli
 from tensorcrp.baselines import RidgeLDA
-from tensorcrp.experiments import compare, compare_methods, presets, protocols
+from tensorcrp.experiments import (
+    compare,
+    compare_methods,
+    presets,
+    protocol_page,
+    protocols,
+)
 from tensorcrp.experiments.classifiers import (
     COSTS,
     OWN,
@@ -44,8 +50,10 @@ from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import Method
+from tensorcrp.experiments.reproduce import protocols_from
 from tensorcrp.experiments.runs import execute
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
+from tensorcrp.experiments.spatial_lda import fit_spatial_lda
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import Score, Table
 
@@ -416,27 +424,60 @@ def test_cai_images_have_unit_norm(people):
 def test_protocols_are_reproduced_beside_published_figures(
     people, tmp_path, capsys, monkeypatch
 ):
+    """In parts: later calls show what earlier ones have run, and the page has all."""
     monkeypatch.setattr(protocols, "QUICK", ("linear SVM",))
     monkeypatch.setattr(protocols, "OURS", ("raw",))
     command = ["reproduce", "uea", "people", "indian_pines", "--jobs", "1", "--only"]
     command += ["eeg_finger_uea", "weizmann_people", "indian_pines_apart"]
-    assert cli.main([*command, "--out", str(tmp_path / "out")]) == 0
+    command += ["--out", str(tmp_path / "out")]
+    assert cli.main([*command, "--methods", "raw", "--splits", "2"]) == 0
+    assert "5 runs; this took" in capsys.readouterr().out  # 1 + 2 + 2
+    page = tmp_path / "docs" / "protocols.md"
+    assert cli.main([*command, "--methods", "linear SVM", "--page", str(page)]) == 0
     printed = capsys.readouterr().out
-    assert "eeg_finger_uea, given splits" in printed and "59.5 to 65.0" in printed
+    assert "10 runs; this took" in printed  # 1 + 4 + 5
+    assert "eeg_finger_uea, given splits" in printed and "59.5" in printed
     assert "indian_pines_apart" in printed and "share no pixel" in printed
+    wide = [line for line in printed.splitlines() if len(line) > 80]
+    assert all(str(tmp_path) in line for line in wide)
     lines = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     assert {r["split"] for r in rows if r["data"] == "weizmann_people"} == {0, 1, 2, 3}
+    text = page.read_text()
+    assert text == protocols_from(page.parent / "results") and "15 runs took" in text
+    assert "| raw |" in text and "| linear SVM |" in text and "ICML 2025" in text
+    with pytest.raises(SystemExit):
+        cli.main([*command[:2], "rank", "--page", str(page)])
+    assert "one page at a time" in capsys.readouterr().err
 
 
 def test_cai_runs_both_classifiers(people, monkeypatch):
     monkeypatch.setattr(protocols, "QUICK", ("raw",))
     monkeypatch.setattr(protocols, "CAI_SPLITS", 2)
-    run, *_ = plans.plan(["yaleb"], None, 0)
-    found = execute(run)
+    runs = plans.plan(["yaleb"], None, 0)
+    assert {"raw", "S-LDA"} <= {run.method for run in runs}
+    found = execute(runs[0])
     assert set(found["classifiers"]) == {"1-NN", "centroid"}
-    (table,) = protocols.protocol_tables("yaleb", ResultRows([found]))
-    assert "36.4 +- 1.6" in table.text()
+    (table,) = protocol_page.protocol_tables("yaleb", ResultRows([found]))
+    assert "36.4 +- 1.6" in table.text() and "63.6 +- 1.6" in table.note
+
+
+def test_spatial_lda_has_the_ridge_of_smooth_weights(make_samples):
+    """Weights are eigenvectors of S_b w = J (S_w + lambda R) w."""
+    X, y = make_samples((4, 3), n=40, n_classes=2, seed=2)
+    mu, reg = 3.0, 0.5
+    (model,) = fit_spatial_lda(X, y, [(mu, reg)])
+    flat = X.reshape(40, -1)
+    units, zero = np.eye(12).reshape(12, 4, 3), np.zeros((1, 4, 3))
+    weights = (model.transform(units) - model.transform(zero))[:, 0]
+    means = np.stack([flat[y == c].mean(axis=0) for c in (0, 1)])
+    rest = flat - means[y]
+    D = [np.diff(np.eye(size), axis=0) for size in (4, 3)]
+    R = np.kron(*(np.eye(len(d.T)) + mu * d.T @ d for d in D))
+    ridge = reg * np.trace(np.linalg.solve(R, rest.T @ rest)) / 12
+    exact = np.linalg.solve(rest.T @ rest + ridge * R, means[1] - means[0])
+    cosine = weights @ exact / np.linalg.norm(weights) / np.linalg.norm(exact)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-10)
 
 
 # --- data of the user -------------------------------------------------------------
@@ -476,6 +517,13 @@ def test_the_command_reads_them_too(own_file, capsys):
     with pytest.raises(SystemExit):
         cli.main([*run, "--groups", "whom"])
     assert "there are: who" in capsys.readouterr().err
+    for more, words in (
+        ([], "--data X --target y"),
+        (["--methods", "X"], "; RBF SVM;"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([*(command[:2] if not more else ["compare", "digits"]), *more])
+        assert words in capsys.readouterr().err
 
 
 def test_rows_as_a_data_frame(own_file):

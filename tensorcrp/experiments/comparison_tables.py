@@ -112,13 +112,11 @@ def failed_words(rows, data=None, train=None):
 def _note(lines, classifiers):
     own = {OWN: "own: the method's own predictions. "}
     words = "".join(own.get(name, "") for name in classifiers)
-    names = {line[0] for line in lines}
-    notes = {
-        "BilinearSVC": " BilinearSVC, CPLogistic and SVMs on vectors are classifiers "
-        "themselves.",
-        "TwoDLDA": " TwoDLDA is MultilinearLDA at order 2.",
-    }
-    notes = "".join(text for name, text in notes.items() if name in names)
+    themselves = {"BilinearSVC", "CPLogistic", "linear SVM", "RBF SVM, scaled"}
+    notes = ""
+    if themselves & {line[0] for line in lines}:
+        notes = " BilinearSVC, CPLogistic and SVMs on vectors are classifiers "
+        notes += "themselves, with one figure for both columns."
     return (
         f"Best first, by the larger of the means; * is best of its column. {words}"
         "Settings and the C of the SVM are chosen on training samples alone. fit: the "

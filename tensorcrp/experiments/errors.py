@@ -13,6 +13,7 @@ def check_names(what, given, known):
         if name not in known:
             near = get_close_matches(name, known, n=3, cutoff=0.5)
             offer = f"Did you mean {' or '.join(near)}? " if near else ""
+            between = "; " if any("," in each for each in known) else ", "
             raise BadRequest(
-                f"unknown {what} {name!r}. {offer}Known are: {', '.join(known)}."
+                f"unknown {what} {name!r}. {offer}Known are: {between.join(known)}."
             )

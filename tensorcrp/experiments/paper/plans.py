@@ -48,6 +48,16 @@ def plan(experiments, only, seed):
     return sorted(runs, key=lambda run: order[run.data])
 
 
+def part_of(runs, methods=None, splits=None):
+    """The runs of these methods, and of the first splits; None for all of them."""
+    return [
+        run
+        for run in runs
+        if (methods is None or run.method in methods)
+        and (splits is None or run.split < splits)
+    ]
+
+
 def sets_of(name):
     """Data sets of an experiment."""
     if name in PROTOCOL_EXPERIMENTS:

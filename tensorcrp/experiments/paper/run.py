@@ -11,21 +11,30 @@ from time import perf_counter
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
 from tensorcrp.experiments.engine import run_all
-from tensorcrp.experiments.errors import check_names
+from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
-from tensorcrp.experiments.options import add_common, kept_runs, say
+from tensorcrp.experiments.options import add_common, kept_runs, say, whole_number
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.paper import paper_tables
 from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.paper.page import page
-from tensorcrp.experiments.paper.plans import EXPERIMENTS, FIGURE_SETS, plan, sets_of
+from tensorcrp.experiments.paper.plans import (
+    EXPERIMENTS,
+    FIGURE_SETS,
+    part_of,
+    plan,
+    sets_of,
+)
 from tensorcrp.experiments.paper.sweeps import CLIMBS
-from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_tables
+from tensorcrp.experiments.protocol_page import protocol_page, protocol_tables
+from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
 from tensorcrp.experiments.runs import row_defect
 from tensorcrp.experiments.store import Store, check_file, write_whole
 from tensorcrp.experiments.summaries import ResultRows
+from tensorcrp.experiments.tables import texts, wrapped
 
 ANALYSIS, RESULTS = "analysis.md", "reproduction.jsonl"
+PROTOCOL_RESULTS = "protocols.jsonl"
 
 
 def add_command(commands):
@@ -41,6 +50,15 @@ def add_command(commands):
     parser.add_argument("experiment", nargs="*", metavar="EXPERIMENT", help=names)
     parser.add_argument(
         "--only", nargs="+", metavar="DATA", help="only these data sets"
+    )
+    parser.add_argument(
+        "--methods", nargs="+", metavar="METHOD", help="run only these methods now"
+    )
+    parser.add_argument(
+        "--splits",
+        type=whole_number(1),
+        metavar="N",
+        help="run only the first N splits now (default: all of the protocol)",
     )
     parser.add_argument(
         "--data", metavar="FOLDER", help=f"folder of NAME.npz files (sets {VARIABLE})"
@@ -70,16 +88,31 @@ def _run(args):
     check_data([])
     folder = check_output(args.out)
     if args.page is not None:
-        check_page(args.page)
-    runs = plan(experiments, args.only, args.seed)
-    rows = ResultRows(
-        run_all(runs, Store(folder / "rows.jsonl", say, row_defect), args.jobs)
-    )
+        check_page(args.page, experiments)
+    whole = plan(experiments, args.only, args.seed)
+    known = list(dict.fromkeys(run.method for run in whole))
+    check_names("method of these experiments", args.methods or [], known)
+    runs = part_of(whole, args.methods, args.splits)
+    store = Store(folder / "rows.jsonl", say, row_defect)
+    run_all(runs, store, args.jobs)
+    # What an earlier call has run of the same experiments is shown, too.
+    rows = ResultRows([store.rows[r.key] for r in whole if r.key in store])
     if args.page is not None:
-        write_page(args.page, rows.all)
+        write_page(args.page, rows.all, of_protocols(experiments))
     _show(experiments, rows, folder)
     print(f"{len(runs)} runs; this took {perf_counter() - start:.0f} s")
     return 0
+
+
+def of_protocols(experiments):
+    """Whether these are published protocols; the paper's have another page."""
+    found = {name in PROTOCOL_EXPERIMENTS for name in experiments}
+    if len(found) > 1:
+        raise BadRequest(
+            "--page is for the paper's experiments or for published protocols, not for "
+            f"both: {', '.join(experiments)}. Write one page at a time."
+        )
+    return found.pop()
 
 
 def _show(experiments, rows, folder):
@@ -87,10 +120,9 @@ def _show(experiments, rows, folder):
     tables = [table for name in experiments for table in _tables(name, rows)]
     figures = figures_of(experiments, rows)
     write_all(folder, "tensorcrp reproduce", tables, rows, figures)
-    for table in tables:
-        print(table.text())
+    print(texts(tables))
     for line in rows.skipped_lines():
-        print(f"skipped: {line}")
+        print("\n".join(wrapped(f"skipped: {line}")))
     worst, fits = paper_tables.worst_step(rows)
     if fits:
         print(f"worst relative step of the objective in {fits} runs: {worst:.1e}")
@@ -118,22 +150,29 @@ def figures_of(experiments, rows):
     return figures
 
 
-def check_page(path):
+def check_page(path, experiments):
     """Reject a path that the page and the rows beside it cannot be written to."""
+    name = PROTOCOL_RESULTS if of_protocols(experiments) else RESULTS
     check_file(path, "--page")
-    check_file(Path(path).parent / "results" / RESULTS, "--page")
+    check_file(Path(path).parent / "results" / name, "--page")
 
 
-def write_page(path, rows):
+def write_page(path, rows, protocols=False):
     """The page, and beside it ``results/`` with the rows behind it."""
     path = Path(path)
     results = path.parent / "results"
-    write_whole(results / RESULTS, compact(rows))
-    write_whole(path, page_from(results))
+    name = PROTOCOL_RESULTS if protocols else RESULTS
+    write_whole(results / name, compact(rows, times=protocols))
+    write_whole(path, protocols_from(results) if protocols else page_from(results))
 
 
 def page_from(results):
-    """The page that the rows in a folder of results give."""
+    """The page of the paper's experiments that the rows in a folder of results give."""
     rows = ResultRows(expand((results / RESULTS).read_text()))
     analysis = results / ANALYSIS
     return page(rows, analysis.read_text() if analysis.exists() else "")
+
+
+def protocols_from(results):
+    """The same of published protocols."""
+    return protocol_page(ResultRows(expand((results / PROTOCOL_RESULTS).read_text())))
