@@ -27,6 +27,7 @@ ABLATIONS = {
         **{"estimator": KNeighborsClassifier(1)},
         **{"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False},
         **{"n_components": "short", "race": False, "max_iter": 20, "tol": 0.1},
+        **{"regs": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)},
     },
 }
 

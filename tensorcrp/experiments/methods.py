@@ -43,6 +43,7 @@ __all__ = ["all_methods", "chosen_methods", "method", "register_method"]
 
 REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
+N_INIT = 4  # starts of TensorCRP
 COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of classifiers: small is the strong ridge
 # Penalty and ridge of CATCH.
 PENALTIES = tuple(product((0.03, 0.1, 0.3), (0.1, 1.0, 10.0)))
@@ -65,7 +66,9 @@ OTHERWISE = {
 def _register_library():
     """TensorCRP, TensorCRPCV and every baseline, each at its best fair setting."""
     add = partial(register_method, home=__name__)
-    add("TensorCRP", Method(fit_crp, "reg", REGS))
+    # One start in twenty ends in a poor local maximum on the synthetic clips.
+    starts = partial(fit_crp, n_init=N_INIT, random_state=0)
+    add("TensorCRP", Method(starts, "reg", REGS, details=f"best of {N_INIT} starts"))
     own = {"details": "by its own CV", "refit": chosen_crp, "origin": search_defaults()}
     add("TensorCRPCV", Method(fit_crpcv, **own))
     for each in baselines.BASELINES:

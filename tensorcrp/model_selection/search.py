@@ -78,7 +78,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         `decision_function` are there if the chosen classifier has them.
     ranks : sequence of int or "full", default=(1, 2, "full")
         Ranks to try. "full" is ridge LDA on vectorised samples.
-    regs : sequence of float, default=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+    regs : sequence of float, default=(0.001, 0.01, 0.1, 1.0, 10.0)
         Ridges to try.
     smooth : sequence of float, default=(0.0, 1.0, 10.0)
         Strengths of smoothness to try, along the ordered modes; see `TensorCRP`.
@@ -213,7 +213,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         estimator: Any = None,
         *,
         ranks: Sequence[Rank] | Array = (1, 2, "full"),
-        regs: Sequence[float] | Array = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+        regs: Sequence[float] | Array = (0.001, 0.01, 0.1, 1.0, 10.0),
         smooth: Sequence[float] | Array = (0.0, 1.0, 10.0),
         ordered: Sequence[bool] | None = None,
         n_components: int | Sequence[int] | Array | None = None,
