@@ -23,7 +23,7 @@ from tensorcrp.experiments.tables import Score, Table, best_in_columns
 COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
 PART = f"{REFERENCE}, "  # how the names of ablations begin
 # Rows of the README: what a reader knows and uses.
-KNOWN = ("TensorCRP", "RidgeLDA", "linear SVM", "RBF SVM", "raw")
+KNOWN = ("TensorCRP", "TensorCRP, one start", "RidgeLDA", "linear SVM", "RBF SVM", "raw")
 
 HEAD = f"""## Accuracy on real sets: `tensorcrp compare --preset real`
 
