@@ -39,7 +39,7 @@ SMOOTH = (0.0, 1.0, 10.0)
 STOPS = {"one sweep": (0.0, 1), "two sweeps": (0.0, 2), "tol 0.1": (0.1, 20)}
 BASE = {
     "ranks": RANKS,
-    "regs": REGS[1:],
+    "regs": (0.001, 0.01, 0.1, 1.0, 10.0),
     "smooth": SMOOTH,
     "models": "both",  # or "half", "folds", or "all": of all training samples
     "classifier": "1-NN",  # or "RBF SVM"
@@ -72,7 +72,8 @@ RULES = {
     "rank full": {"ranks": ("full",)},
     "ranks 1, 2": {"ranks": (1, 2)},
     "no smoothness": {"smooth": (0.0,)},
-    "with reg 0.001": {"regs": REGS},
+    "seven regs": {"regs": REGS[1:]},
+    "eight regs": {"regs": REGS},
     "every second reg": {"regs": REGS[1::2]},
     "ranks 1, 2, every second reg": {"ranks": (1, 2), "regs": REGS[1::2]},
     "the same, RBF SVM": {

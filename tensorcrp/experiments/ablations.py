@@ -15,6 +15,7 @@ from tensorcrp import TensorCRPCV
 from tensorcrp.experiments.registry import Method
 from tensorcrp.model_selection import GridEndWarning
 
+SEVEN = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # the ridges of 0.2
 ABLATIONS = {
     "no smoothness": {"smooth": (0.0,)},
     "best point": {"average": 1},
@@ -22,12 +23,13 @@ ABLATIONS = {
     "not white": {"white": False},
     "short": {"n_components": "short"},
     "no race": {"race": False},
+    "seven ridges": {"regs": SEVEN},
     "1-NN": {"estimator": KNeighborsClassifier(1)},
     "as in 0.2": {
         **{"estimator": KNeighborsClassifier(1)},
         **{"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False},
         **{"n_components": "short", "race": False, "max_iter": 20, "tol": 0.1},
-        **{"regs": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)},
+        **{"regs": SEVEN},
     },
 }
 
