@@ -44,6 +44,7 @@ __all__ = ["all_methods", "chosen_methods", "method", "register_method"]
 REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
 N_INIT = 4  # starts of TensorCRP
+ONE_START = ", one start"  # after its name
 COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of classifiers: small is the strong ridge
 # Penalty and ridge of CATCH.
 PENALTIES = tuple(product((0.03, 0.1, 0.3), (0.1, 1.0, 10.0)))
@@ -87,7 +88,7 @@ def _register_variants(add):
     """What runs where it is named: methods after a filter, TensorCRPCV in parts."""
     rare = {"compared": False, "on_request": True}
     # On the synthetic clips one of ten splits ends in a poor local maximum.
-    add("TensorCRP, one start", Method(fit_crp, "reg", REGS, **rare))
+    add(f"TensorCRP{ONE_START}", Method(fit_crp, "reg", REGS, **rare))
     for name, how in all_methods().items():
         if name not in UNFILTERED:
             add(f"{name}{SMOOTH}", replace(smoothed(how), **rare))
