@@ -87,13 +87,13 @@ def _register_library():
 def _register_variants(add):
     """What runs where it is named: methods after a filter, TensorCRPCV in parts."""
     rare = {"compared": False, "on_request": True}
-    # On the synthetic clips one of ten splits ends in a poor local maximum.
-    add(f"TensorCRP{ONE_START}", Method(fit_crp, "reg", REGS, **rare))
     for name, how in all_methods().items():
         if name not in UNFILTERED:
             add(f"{name}{SMOOTH}", replace(smoothed(how), **rare))
     for name, how in ablations().items():
         add(name, replace(how, **rare))
+    # On the synthetic clips one of ten splits ends in a poor local maximum.
+    add(f"TensorCRP{ONE_START}", Method(fit_crp, "reg", REGS, **rare))
 
 
 def library_methods():
