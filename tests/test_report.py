@@ -106,7 +106,7 @@ def recorded(tmp_path_factory):
     grid = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0, 10.0), n_components=(1,))
     model = FileClassifier(search=grid, cv=2).fit(folder / "a-epo.fif")
     report = write_fit_report(model, folder).read_text()
-    return model, report, epochs.get_data(verbose=False)
+    return model, report, epochs.get_data(copy=True, verbose=False)
 
 
 def test_the_report_of_epochs_names_channels_of_patterns(recorded):
