@@ -68,6 +68,18 @@ def served(site):
         server.server_close()
 
 
+@contextmanager
+def chromium():
+    """The system's browser without a window, for as long as it is needed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        options = ["--no-sandbox"]  # of root in a container
+        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+        yield browser
+        browser.close()
+
+
 class Reader:
     """Someone who opens pages, takes pictures and notes what is wrong."""
 
@@ -144,8 +156,6 @@ class Reader:
 
 def browse(site, out, every_page=False):
     """Problems that a reader of the site meets, as lines."""
-    from playwright.sync_api import sync_playwright
-
     site, out = Path(site), Path(out)
     out.mkdir(parents=True, exist_ok=True)
     paths = [LANDING, GUIDE, GALLERY]
@@ -154,9 +164,7 @@ def browse(site, out, every_page=False):
         others = {*paths, "search.html"}
         paths += [p for p in pages if p not in others and not p.startswith("_static")]
     problems = []
-    with served(site) as address, sync_playwright() as play:
-        options = ["--no-sandbox"]  # of root in a container
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with served(site) as address, chromium() as browser:
         for name, width in WIDTHS.items():
             reader = Reader(browser, address, width, out, name)
             for path in paths:
@@ -164,19 +172,14 @@ def browse(site, out, every_page=False):
             reader.search(QUERY)
             reader.page.close()
             problems += reader.problems
-        browser.close()
     return problems
 
 
 def browse_report(report, out):
     """Problems that a reader of a report meets, at both widths, light and dark."""
-    from playwright.sync_api import sync_playwright
-
     report, out, problems = Path(report), Path(out), []
     out.mkdir(parents=True, exist_ok=True)
-    with served(report.parent) as address, sync_playwright() as play:
-        options = ["--no-sandbox"]
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with served(report.parent) as address, chromium() as browser:
         for name, width in WIDTHS.items():
             for scheme in ("light", "dark"):
                 reader = Reader(browser, address, width, out, f"{name}-{scheme}")
@@ -184,7 +187,6 @@ def browse_report(report, out):
                 reader.open(report.name)
                 reader.page.close()
                 problems += reader.problems
-        browser.close()
     return problems
 
 

@@ -18,7 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from browse_site import PATIENCE, WIDTHS, find_chromium, served
+from browse_site import PATIENCE, WIDTHS, chromium, served
 
 AXE = Path(__file__).parents[1] / ".ci/node_modules/axe-core/axe.min.js"
 GRAVE = ("serious", "critical")
@@ -121,19 +121,14 @@ def look(browser, address, pages, axe, skip_link=True):
 
 def access(site, axe=AXE, reports=(), every_page=False):
     """Problems that readers meet on the site and in reports, as lines."""
-    from playwright.sync_api import sync_playwright
-
     axe = Path(axe).read_text(encoding="utf-8")
-    with sync_playwright() as play:
-        options = ["--no-sandbox"]  # of root in a container
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with chromium() as browser:
         with served(site) as address:
             problems = look(browser, address, site_pages(site, every_page), axe)
         for report in map(Path, reports):
             pages = [[report.name]] * len(VIEWS)
             with served(report.parent) as address:
                 problems += look(browser, address, pages, axe, skip_link=False)
-        browser.close()
     return problems
 
 
