@@ -28,6 +28,7 @@ HOST = "127.0.0.1"
 WIDTHS = {"desktop": 1280, "phone": 400}
 LANDING, GUIDE = "index.html", "mathematics.html"
 GALLERY = "auto_examples/plot_video.html"
+PAGES = (LANDING, GUIDE, GALLERY)
 QUERY = "deflation"
 # Texts of plots that stick out of the plot, or of a box around it that cuts or scrolls.
 CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
@@ -154,16 +155,17 @@ class Reader:
         self.picture("search-results.html")
 
 
-def browse(site, out, every_page=False):
-    """Problems that a reader of the site meets, as lines."""
-    site, out = Path(site), Path(out)
+def all_pages(site):
+    """Those that are always looked at, and the others, as addresses inside the site."""
+    found = sorted(p.relative_to(site).as_posix() for p in site.rglob("*.html"))
+    others = {*PAGES, "search.html"}
+    return [*PAGES, *(p for p in found if p not in others and p[:7] != "_static")]
+
+
+def browse(site, out, paths=PAGES):
+    """Problems that a reader of these pages and of the search meets, as lines."""
+    site, out, problems = Path(site), Path(out), []
     out.mkdir(parents=True, exist_ok=True)
-    paths = [LANDING, GUIDE, GALLERY]
-    if every_page:
-        pages = sorted(p.relative_to(site).as_posix() for p in site.rglob("*.html"))
-        others = {*paths, "search.html"}
-        paths += [p for p in pages if p not in others and not p.startswith("_static")]
-    problems = []
     with served(site) as address, chromium() as browser:
         for name, width in WIDTHS.items():
             reader = Reader(browser, address, width, out, name)
@@ -202,7 +204,8 @@ def main(argv=None):
     args = parser.parse_args(argv)
     if not (args.site / LANDING).exists():
         parser.error(f"{args.site} has no {LANDING}; build the site first.")
-    problems = browse(args.site, args.out, args.all)
+    pages = all_pages(args.site) if args.all else PAGES
+    problems = browse(args.site, args.out, pages)
     for i, report in enumerate(args.report):
         problems += browse_report(report, args.out / f"report{i}")
     print("\n".join(problems) or f"no problems; look at the pictures in {args.out}")
