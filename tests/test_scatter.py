@@ -458,6 +458,24 @@ def test_rounding_of_a_mean_is_no_variation(step, varies):
     assert_array_equal(scatter._spread[:, 1], 0)
 
 
+@pytest.mark.parametrize("n, known", [(60, True), (20, False)])
+def test_what_is_a_triangle_is_not_folded_again(make_samples, monkeypatch, n, known):
+    """P rows that are one are where the others are folded into; samples are none."""
+    X, y = make_samples((4, 3), n)
+    half = n // 2
+    parts = ClassScatter.from_samples(X[:half], y[:half]), X[half:], y[half:]
+    starts, fold = [], scatter_module.triangle
+
+    def noted(blocks, start):
+        starts.append(start)
+        return fold(blocks, start)
+
+    monkeypatch.setattr(scatter_module, "triangle", noted)
+    merged = parts[0].merge(ClassScatter.from_samples(*parts[1:]))
+    assert len(starts) == 1 and (starts[0] is not None) == known
+    assert_same(merged, ClassScatter.from_samples(X, y))
+
+
 @pytest.mark.parametrize("swap", [False, True])
 def test_merging_keeps_the_better_precision(make_samples, swap):
     X, y = make_samples((5, 4), 12)
