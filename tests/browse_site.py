@@ -92,7 +92,7 @@ class Reader:
         self.page.on("console", self._listen)
         self.page.on("pageerror", lambda error: self._note(f"error: {error}"))
         self.page.on("request", self._look_at_host)
-        self.page.on("requestfailed", lambda r: self._note(f"no answer: {r.url}"))
+        self.page.on("requestfailed", self._look_at_failure)
 
     def _note(self, problem):
         self.problems.append(f"{self.name} {self.page.url}: {problem}")
@@ -105,6 +105,10 @@ class Reader:
         parts = urlsplit(request.url)
         if parts.scheme not in ("data", "blob") and parts.hostname != HOST:
             self._note(f"asks another host: {request.url}")
+
+    def _look_at_failure(self, request):
+        if request.failure != "net::ERR_ABORTED":  # by going to the next page
+            self._note(f"no answer: {request.url}")
 
     def open(self, path):
         """Open a page, wait until it stands still, look at it."""

@@ -72,14 +72,21 @@ def findings(page, rules):
             yield f"{rule['impact']}: {rule['help']}, {times} times: {where}"
 
 
+def settled(page, looks=12):
+    """The element that has the focus; what slides into view has three seconds."""
+    for _ in range(looks):
+        stop = page.evaluate(FOCUS)
+        if stop is None or (stop["seen"] and stop["marked"]):
+            break
+        page.wait_for_timeout(250)
+    return stop
+
+
 def keyboard(page, skip_link):
     """Sentences on stops of the tab key that a reader does not see."""
     for i in range(STOPS):
         page.keyboard.press("Tab")
-        stop = page.evaluate(FOCUS)
-        if stop is not None and not (stop["seen"] and stop["marked"]):
-            page.wait_for_timeout(500)  # some slide into view
-            stop = page.evaluate(FOCUS)
+        stop = settled(page)
         if stop is None:
             return
         if i == 0 and skip_link and "Skip to main content" not in stop["name"]:
