@@ -28,6 +28,7 @@ HOST = "127.0.0.1"
 WIDTHS = {"desktop": 1280, "phone": 400}
 LANDING, GUIDE = "index.html", "mathematics.html"
 GALLERY = "auto_examples/plot_video.html"
+PAGES = (LANDING, GUIDE, GALLERY)
 QUERY = "deflation"
 # Texts of plots that stick out of the plot, or of a box around it that cuts or scrolls.
 CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
@@ -68,6 +69,18 @@ def served(site):
         server.server_close()
 
 
+@contextmanager
+def chromium():
+    """The system's browser without a window, for as long as it is needed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        options = ["--no-sandbox"]  # of root in a container
+        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+        yield browser
+        browser.close()
+
+
 class Reader:
     """Someone who opens pages, takes pictures and notes what is wrong."""
 
@@ -79,7 +92,7 @@ class Reader:
         self.page.on("console", self._listen)
         self.page.on("pageerror", lambda error: self._note(f"error: {error}"))
         self.page.on("request", self._look_at_host)
-        self.page.on("requestfailed", lambda r: self._note(f"no answer: {r.url}"))
+        self.page.on("requestfailed", self._look_at_failure)
 
     def _note(self, problem):
         self.problems.append(f"{self.name} {self.page.url}: {problem}")
@@ -92,6 +105,10 @@ class Reader:
         parts = urlsplit(request.url)
         if parts.scheme not in ("data", "blob") and parts.hostname != HOST:
             self._note(f"asks another host: {request.url}")
+
+    def _look_at_failure(self, request):
+        if request.failure != "net::ERR_ABORTED":  # by going to the next page
+            self._note(f"no answer: {request.url}")
 
     def open(self, path):
         """Open a page, wait until it stands still, look at it."""
@@ -142,21 +159,18 @@ class Reader:
         self.picture("search-results.html")
 
 
-def browse(site, out, every_page=False):
-    """Problems that a reader of the site meets, as lines."""
-    from playwright.sync_api import sync_playwright
+def all_pages(site):
+    """Those that are always looked at, and the others, as addresses inside the site."""
+    found = sorted(p.relative_to(site).as_posix() for p in site.rglob("*.html"))
+    others = {*PAGES, "search.html"}
+    return [*PAGES, *(p for p in found if p not in others and p[:7] != "_static")]
 
-    site, out = Path(site), Path(out)
+
+def browse(site, out, paths=PAGES):
+    """Problems that a reader of these pages and of the search meets, as lines."""
+    site, out, problems = Path(site), Path(out), []
     out.mkdir(parents=True, exist_ok=True)
-    paths = [LANDING, GUIDE, GALLERY]
-    if every_page:
-        pages = sorted(p.relative_to(site).as_posix() for p in site.rglob("*.html"))
-        others = {*paths, "search.html"}
-        paths += [p for p in pages if p not in others and not p.startswith("_static")]
-    problems = []
-    with served(site) as address, sync_playwright() as play:
-        options = ["--no-sandbox"]  # of root in a container
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with served(site) as address, chromium() as browser:
         for name, width in WIDTHS.items():
             reader = Reader(browser, address, width, out, name)
             for path in paths:
@@ -164,19 +178,14 @@ def browse(site, out, every_page=False):
             reader.search(QUERY)
             reader.page.close()
             problems += reader.problems
-        browser.close()
     return problems
 
 
 def browse_report(report, out):
     """Problems that a reader of a report meets, at both widths, light and dark."""
-    from playwright.sync_api import sync_playwright
-
     report, out, problems = Path(report), Path(out), []
     out.mkdir(parents=True, exist_ok=True)
-    with served(report.parent) as address, sync_playwright() as play:
-        options = ["--no-sandbox"]
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with served(report.parent) as address, chromium() as browser:
         for name, width in WIDTHS.items():
             for scheme in ("light", "dark"):
                 reader = Reader(browser, address, width, out, f"{name}-{scheme}")
@@ -184,7 +193,6 @@ def browse_report(report, out):
                 reader.open(report.name)
                 reader.page.close()
                 problems += reader.problems
-        browser.close()
     return problems
 
 
@@ -200,7 +208,8 @@ def main(argv=None):
     args = parser.parse_args(argv)
     if not (args.site / LANDING).exists():
         parser.error(f"{args.site} has no {LANDING}; build the site first.")
-    problems = browse(args.site, args.out, args.all)
+    pages = all_pages(args.site) if args.all else PAGES
+    problems = browse(args.site, args.out, pages)
     for i, report in enumerate(args.report):
         problems += browse_report(report, args.out / f"report{i}")
     print("\n".join(problems) or f"no problems; look at the pictures in {args.out}")

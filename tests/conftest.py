@@ -48,6 +48,20 @@ def make_samples():
     return make
 
 
+@pytest.fixture
+def samples(make_samples):
+    """Samples whose modes differ in scale, so that no two eigenvalues are alike."""
+
+    def make(shape, n=40, n_classes=4, seed=1):
+        X, y = make_samples(shape, n, n_classes, seed)
+        for m, size in enumerate(shape):
+            scale = np.linspace(0.5, 1.5, size).reshape(-1, *[1] * (len(shape) - m - 1))
+            X = X * scale
+        return X, y
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def compared(tmp_path_factory):
     """One run of ``tensorcrp compare --out``: four methods, two training sizes.

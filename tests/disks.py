@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def small_disk(folder, size):
-    """Mount a disk of `size` bytes, for root on Linux; False where it cannot be."""
+    """Mount a disk of `size` bytes, for root on Linux; False where it cannot be.
+
+    It goes when nobody uses it any more, as a killed process may for a while.
+    """
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     try:
         mounted = not subprocess.run(command, capture_output=True).returncode
@@ -17,7 +20,7 @@ def small_disk(folder, size):
         yield mounted
     finally:
         if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @contextmanager

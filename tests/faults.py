@@ -32,8 +32,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+from disks import small_disk
+
 SECONDS = 240  # without a report, a child hangs
-DISK = "1m"
 MODULES = ["fault_stories", "fault_processes"]
 
 
@@ -85,7 +86,7 @@ def rows():
 
 def run(table, count, seed=0, progress=False):
     """Fill the rows of a table; several children, one after the other."""
-    with tempfile.TemporaryDirectory() as folder, small_disk(folder) as disk:
+    with tempfile.TemporaryDirectory() as folder, full_disk(folder) as disk:
         todo = {row.story: row.number(count) for row in table}
         known = {row.story: row for row in table}
         while any(todo.values()):
@@ -186,20 +187,12 @@ def ended(code, last):
 
 
 @contextmanager
-def small_disk(folder):
+def full_disk(folder):
     """A file system of one megabyte, or None where it cannot be mounted."""
     disk = Path(folder) / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk)]
-    try:
-        mounted = not subprocess.run(command, capture_output=True).returncode
-    except OSError:
-        mounted = False
-    try:
+    with small_disk(disk, "1m") as mounted:
         yield str(disk) if mounted else None
-    finally:
-        if mounted:
-            subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 # --- the child --------------------------------------------------------------------

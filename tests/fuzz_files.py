@@ -41,7 +41,7 @@ BATCH = 500
 FREE = (sys.prefix, sys.base_prefix, "/usr", "/lib", "/proc", "/sys", "/etc/ld.so")
 FREE += ("/dev/null", "/dev/urandom", "/dev/shm", "/etc/locale", "/etc/os-release")
 FREE += (str(Path(__file__).parent.parent), "pipe:", "socket:", "anon_inode:")
-FREE += tuple(filter(None, sys.path))  # what is imported
+FREE += tuple(filter(None, [*sys.path, sys.pycache_prefix]))  # what is imported
 
 
 # --- the process that reads -------------------------------------------------------

@@ -18,7 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from browse_site import PATIENCE, WIDTHS, find_chromium, served
+from browse_site import PATIENCE, WIDTHS, chromium, served
 
 AXE = Path(__file__).parents[1] / ".ci/node_modules/axe-core/axe.min.js"
 GRAVE = ("serious", "critical")
@@ -72,14 +72,21 @@ def findings(page, rules):
             yield f"{rule['impact']}: {rule['help']}, {times} times: {where}"
 
 
+def settled(page, looks=12):
+    """The element that has the focus; what slides into view has three seconds."""
+    for _ in range(looks):
+        stop = page.evaluate(FOCUS)
+        if stop is None or (stop["seen"] and stop["marked"]):
+            break
+        page.wait_for_timeout(250)
+    return stop
+
+
 def keyboard(page, skip_link):
     """Sentences on stops of the tab key that a reader does not see."""
     for i in range(STOPS):
         page.keyboard.press("Tab")
-        stop = page.evaluate(FOCUS)
-        if stop is not None and not (stop["seen"] and stop["marked"]):
-            page.wait_for_timeout(500)  # some slide into view
-            stop = page.evaluate(FOCUS)
+        stop = settled(page)
         if stop is None:
             return
         if i == 0 and skip_link and "Skip to main content" not in stop["name"]:
@@ -121,19 +128,14 @@ def look(browser, address, pages, axe, skip_link=True):
 
 def access(site, axe=AXE, reports=(), every_page=False):
     """Problems that readers meet on the site and in reports, as lines."""
-    from playwright.sync_api import sync_playwright
-
     axe = Path(axe).read_text(encoding="utf-8")
-    with sync_playwright() as play:
-        options = ["--no-sandbox"]  # of root in a container
-        browser = play.chromium.launch(executable_path=find_chromium(), args=options)
+    with chromium() as browser:
         with served(site) as address:
             problems = look(browser, address, site_pages(site, every_page), axe)
         for report in map(Path, reports):
             pages = [[report.name]] * len(VIEWS)
             with served(report.parent) as address:
                 problems += look(browser, address, pages, axe, skip_link=False)
-        browser.close()
     return problems
 
 

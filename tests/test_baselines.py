@@ -41,20 +41,6 @@ SHAPES = [
 shapes = pytest.mark.parametrize(("shape", "sizes"), SHAPES, ids=str)
 
 
-@pytest.fixture
-def samples(make_samples):
-    """Samples whose modes differ in scale, so that no two eigenvalues are alike."""
-
-    def make(shape, n=40, n_classes=4, seed=1):
-        X, y = make_samples(shape, n, n_classes, seed)
-        for m, size in enumerate(shape):
-            scale = np.linspace(0.5, 1.5, size).reshape(-1, *[1] * (len(shape) - m - 1))
-            X = X * scale
-        return X, y
-
-    return make
-
-
 def assert_same_columns(factor, expected, tol=1e-7):
     """Equal up to the sign of each column."""
     assert factor.shape == expected.shape

@@ -446,8 +446,10 @@ def test_protocols_are_reproduced_beside_published_figures(
     text = page.read_text()
     assert text == protocols_from(page.parent / "results") and "15 runs took" in text
     assert "| raw |" in text and "| linear SVM |" in text and "ICML 2025" in text
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
         cli.main([*command[:2], "rank", "--page", str(page)])
+    assert not Path("reproduction").exists()  # nothing is left of what is refused
     assert "one page at a time" in capsys.readouterr().err
 
 

@@ -45,7 +45,7 @@ def test_killed_twenty_times_and_resumed_it_has_the_rows_of_one_run(plan, tmp_pa
     context.set_forkserver_preload(["tensorcrp.experiments.engine"])
     rng, seen = np.random.default_rng(0), []
     for _ in range(20):
-        job = context.Process(target=_resume, args=(plan, path, rng.uniform(0, 0.06)))
+        job = context.Process(target=_resume, args=(plan, path, rng.uniform(0, 0.04)))
         job.start()
         job.join()
         assert job.exitcode == -signal.SIGPROF

@@ -25,20 +25,6 @@ shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
 tensors = pytest.mark.parametrize("shape", SHAPES[1:], ids=str)
 
 
-@pytest.fixture
-def samples(make_samples):
-    """Samples whose modes differ in scale, so that no two eigenvalues are alike."""
-
-    def make(shape, n=40, n_classes=4, seed=1):
-        X, y = make_samples(shape, n, n_classes, seed)
-        for m, size in enumerate(shape):
-            scale = np.linspace(0.5, 1.5, size).reshape(-1, *[1] * (len(shape) - m - 1))
-            X = X * scale
-        return X, y
-
-    return make
-
-
 def assert_same_rows(got, expected, tol=1e-7):
     """Equal up to the sign of each row."""
     got = got.reshape(len(got), -1)

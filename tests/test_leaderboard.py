@@ -105,10 +105,7 @@ def lines_of(text, part="body"):
     return [re.findall(r"<t[hd][^>]*>([^<]*)<", line) for line in rows]
 
 
-browser = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium")
-
-
-@browser
+@pytest.mark.browser
 def test_it_sorts_and_filters(few, tmp_path):
     path = tmp_path / "board.html"
     path.write_text(leaderboard(few))
@@ -133,7 +130,7 @@ def test_it_sorts_and_filters(few, tmp_path):
     assert [line[2] for line in lines] == ["1.00", "2.00", "3.00"]
 
 
-@browser
+@pytest.mark.browser
 def test_ranks_and_their_critical_difference_are_those_of_demsar(many, tmp_path):
     path = tmp_path / "board.html"
     path.write_text(leaderboard(many))
@@ -150,7 +147,7 @@ def test_ranks_and_their_critical_difference_are_those_of_demsar(many, tmp_path)
     assert text.count('class="group"') == len(wanted.groups)
 
 
-@browser
+@pytest.mark.browser
 def test_all_sizes_are_columns_of_means(many, tmp_path):
     path = tmp_path / "board.html"
     path.write_text(leaderboard(many))

@@ -1,12 +1,11 @@
 """Reports: plots that fit a phone, data, patterns of recordings, words for settings."""
 
 import re
-from importlib.util import find_spec
 
 import mne
 import numpy as np
 import pytest
-from browse_site import browse_report, find_chromium
+from browse_site import browse_report
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -106,7 +105,7 @@ def recorded(tmp_path_factory):
     grid = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0, 10.0), n_components=(1,))
     model = FileClassifier(search=grid, cv=2).fit(folder / "a-epo.fif")
     report = write_fit_report(model, folder).read_text()
-    return model, report, epochs.get_data(verbose=False)
+    return model, report, epochs.get_data(copy=True, verbose=False)
 
 
 def test_the_report_of_epochs_names_channels_of_patterns(recorded):
@@ -146,15 +145,13 @@ def test_the_report_of_a_comparison_shows_the_data(tmp_path):
     assert "3 classes" in gone.html and "not here any more" in gone.html
 
 
-if find_chromium() and find_spec("playwright"):
-
-    @pytest.mark.slow
-    def test_a_reader_notices_text_that_is_cut_off(tmp_path):
-        good = dots(ROWS, [("chance", 25.0), ("largest class", 27.8)])
-        harmed = good.replace('class="plot"', 'style="min-width:30rem"')
-        box = f'<div style="overflow-x: auto">{harmed}</div>'
-        for name, html in {"good": good, "cut": box}.items():
-            (tmp_path / f"{name}.html").write_text(page("t", [Part("p", html)]))
-        assert not browse_report(tmp_path / "good.html", tmp_path / "out")
-        found = browse_report(tmp_path / "cut.html", tmp_path / "out")
-        assert found and all("phone" in line and "100.0" in line for line in found)
+@pytest.mark.browser
+def test_a_reader_notices_text_that_is_cut_off(tmp_path):
+    good = dots(ROWS, [("chance", 25.0), ("largest class", 27.8)])
+    harmed = good.replace('class="plot"', 'style="min-width:30rem"')
+    box = f'<div style="overflow-x: auto">{harmed}</div>'
+    for name, html in {"good": good, "cut": box}.items():
+        (tmp_path / f"{name}.html").write_text(page("t", [Part("p", html)]))
+    assert not browse_report(tmp_path / "good.html", tmp_path / "out")
+    found = browse_report(tmp_path / "cut.html", tmp_path / "out")
+    assert found and all("phone" in line and "100.0" in line for line in found)

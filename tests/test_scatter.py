@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
 from tensorcrp import scatter as scatter_module
+from tensorcrp.base.validation import TooFewSamples
+from tensorcrp.solver import Smoothness
 from tensorcrp.solver import rows as rows_module
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.storage import centred as _centred
@@ -404,7 +406,44 @@ def test_largest_magnitude_of_the_root(make_samples, n):
     assert scatter.largest == abs(scatter.root).max()
 
 
-@pytest.mark.parametrize(("step", "varies"), [(4, False), (64, True)])
+def test_the_ridge_is_in_the_scale_that_is_asked_for(make_samples):
+    X, y = make_samples((4, 3), 40)
+    scatter = ClassScatter.from_samples(X, y)
+    S = within_scatter(X, y)
+    assert_allclose(scatter.ridge(0.7), 0.7 * np.trace(S) / 12, rtol=1e-12)
+    assert scatter.ridge(0.7, "absolute") == 0.7
+    # Of differences along the first mode: tr(R^-1 S) with R = I + mu D'D, twice.
+    D = np.diff(np.eye(4), axis=0)
+    R = np.kron(np.eye(4) + 3 * D.T @ D, np.eye(3))
+    expected = 0.7 * np.trace(np.linalg.solve(R, S)) / 12
+    for _ in range(2):
+        found = scatter.ridge(0.7, "relative", Smoothness((3.0, 0.0)))
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_ridge_that_cannot_be(make_samples):
+    X, y = make_samples((4, 3), 40)
+    scatter = ClassScatter.from_samples(X, y)
+    mean = scatter.trace / 12
+    huge = np.finfo(float).max / mean
+    assert np.isfinite(scatter.ridge(0.99 * huge))
+    with pytest.raises(ValueError, match="overflows"):
+        scatter.ridge(1.01 * huge)
+    assert scatter.ridge(1e308, "absolute") == 1e308
+    with pytest.raises(ValueError, match="overflows"):
+        scatter.ridge(np.inf, "absolute")
+    equal = ClassScatter.from_samples(np.repeat(X[:2], 3, axis=0), np.arange(6) // 3)
+    assert equal.ridge(2.0, "absolute") == 2.0
+    with pytest.raises(TooFewSamples, match="has no scale"):
+        equal.ridge(2.0)
+    with pytest.raises(TooFewSamples, match="my words"):
+        equal.ridge(2.0, nothing="my words")
+    one = ClassScatter.from_samples(X, np.zeros(40))
+    with pytest.raises(TooFewSamples, match="fewer than two classes"):
+        one.ridge(1.0)
+
+
+@pytest.mark.parametrize(("step", "varies"), [(4, False), (32, False), (64, True)])
 def test_rounding_of_a_mean_is_no_variation(step, varies):
     """Deviations of a few units in the last place of the largest class mean."""
     eps = np.finfo(float).eps
@@ -417,6 +456,24 @@ def test_rounding_of_a_mean_is_no_variation(step, varies):
     assert (scatter.trace > 0) == (scatter.largest > 0) == varies
     # The other entry has its own, smaller mean and no variation at all.
     assert_array_equal(scatter._spread[:, 1], 0)
+
+
+@pytest.mark.parametrize("n, known", [(60, True), (20, False)])
+def test_what_is_a_triangle_is_not_folded_again(make_samples, monkeypatch, n, known):
+    """P rows that are one are where the others are folded into; samples are none."""
+    X, y = make_samples((4, 3), n)
+    half = n // 2
+    parts = ClassScatter.from_samples(X[:half], y[:half]), X[half:], y[half:]
+    starts, fold = [], scatter_module.triangle
+
+    def noted(blocks, start):
+        starts.append(start)
+        return fold(blocks, start)
+
+    monkeypatch.setattr(scatter_module, "triangle", noted)
+    merged = parts[0].merge(ClassScatter.from_samples(*parts[1:]))
+    assert len(starts) == 1 and (starts[0] is not None) == known
+    assert_same(merged, ClassScatter.from_samples(X, y))
 
 
 @pytest.mark.parametrize("swap", [False, True])
