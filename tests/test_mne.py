@@ -182,12 +182,15 @@ def test_a_file_of_epochs_becomes_a_model_with_names(told_apart, tmp_path):
     np.testing.assert_array_equal(model.predict(tmp_path / "some-epo.fif"), expected)
 
 
-def test_groups_are_columns_of_metadata(told_apart, tmp_path):
+@pytest.mark.parametrize("name", ["person", "times"])
+def test_groups_are_columns_of_metadata(name, told_apart, tmp_path):
+    """Whatever they are called: epochs have times of their own."""
+    told_apart.metadata = told_apart.metadata.rename(columns={"person": name})
     told_apart[:8].save(tmp_path / "a-epo.fif", verbose=False)
     told_apart[8:].save(tmp_path / "b-epo.fif", verbose=False)
-    model = FileClassifier(search=SEARCH).fit(tmp_path, groups="person")
+    model = FileClassifier(search=SEARCH).fit(tmp_path, groups=name)
     assert model.scores_["groups"] == 5 and model.scores_["files"] == 20
-    with pytest.raises(ValueError, match=r"'people' does not occur.*age, person"):
+    with pytest.raises(ValueError, match=rf"'people' does not occur.*age, {name}"):
         model.fit(tmp_path, groups="people")
 
 
@@ -243,3 +246,16 @@ def test_files_whose_channels_differ_are_not_mixed(told_apart, tmp_path):
         told_apart.save(tmp_path / f"{name}-epo.fif", verbose=False)
     with pytest.raises(ValueError, match=r"b-epo.fif.*other channels.*Fz, Oz"):
         FileClassifier(search=SEARCH).fit(tmp_path)
+
+
+def test_files_whose_times_differ_are_not_mixed(told_apart, tmp_path):
+    """As long, but later: the same entry would be another time after the event."""
+    told_apart.save(tmp_path / "a-epo.fif", verbose=False)
+    model = FileClassifier(search=SEARCH).fit(tmp_path)
+    told_apart.shift_time(0.1).save(tmp_path / "b-epo.fif", verbose=False)
+    for use in (model.predict, model.fit):
+        words = r"b-epo.fif\[0\] has times from -0.1 to 1.09 s, .*a-epo.fif.* -0.2 to"
+        with pytest.raises(ValueError, match=words):
+            use(tmp_path)
+    with pytest.raises(ValueError, match=r"times run from -0.1 .* fitted on -0.2 to"):
+        model.predict(tmp_path / "b-epo.fif")
