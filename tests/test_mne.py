@@ -5,9 +5,17 @@ import numpy as np
 import pandas
 import pytest
 
-from tensorcrp import TensorCRPCV, cli
+from tensorcrp import TensorCRP, TensorCRPCV, cli
+from tensorcrp.baselines import MPCA, CPLogistic
 from tensorcrp.files import FileClassifier
-from tensorcrp.signals import epochs_to_tensor
+from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import (
+    ChannelImputer,
+    ChannelScaler,
+    epochs_to_tensor,
+    spectrogram_tensor,
+    window,
+)
 
 # MNE reads metadata by a keyword of pandas that pandas 3.1 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -50,6 +58,7 @@ def test_epochs_bring_labels_names_and_times(epochs, X):
         ("data", ["Cz"], ["Fz", "Pz", "Oz"]),
         ("eog", [], ["EOG1"]),
         ("all", ["Fz", "STI"], ["Cz", "Pz", "Oz", "EOG1"]),
+        (None, ["Cz"], ["Fz", "Pz", "Oz"]),
         (["Pz", "Cz"], ["Cz"], ["Pz", "Cz"]),  # named, though bad
         ([0, 5], [], ["Fz", "STI"]),
     ],
@@ -146,6 +155,51 @@ def test_objects_without_epochs_name_the_conversion(epochs, X):
                 "morlet", [10.0], n_cycles=1, output="complex", verbose=False
             )
         )
+
+
+NAMED = r"of MNE's type EpochsArray, whose channels may .* hold the labels.*_to_tensor"
+MODELS = [TensorCRP(), TensorCRPCV(), ChannelScaler(), ChannelImputer(), Motion()]
+
+
+@pytest.mark.parametrize("model", [*MODELS, MPCA(), CPLogistic()], ids=str)
+def test_estimators_take_no_epochs(model, epochs):
+    """NumPy reads them as arrays, with the answer in the stimulus channel."""
+    for given in (epochs, [epochs, epochs]):
+        with pytest.raises(TypeError, match=NAMED):
+            model.fit(given, CODES)
+
+
+def test_functions_take_no_recordings(epochs, X):
+    for call in (epochs_to_tensor, lambda each: spectrogram_tensor(each, FS)):
+        with pytest.raises(TypeError, match=NAMED + ".*concatenate_epochs"):
+            call([epochs, epochs])
+    with pytest.raises(TypeError, match=NAMED):
+        spectrogram_tensor(epochs, FS)
+    raw = mne.io.RawArray(X[0], epochs.info, verbose=False)
+    raw.info["bads"] = ["Pz"]
+    with pytest.raises(
+        TypeError, match=r'RawArray; pass recording\.copy\(\)\.pick\("d'
+    ):
+        window(raw, 10)
+    clean = raw.copy().pick("data", exclude="bads").get_data()  # what the words say
+    np.testing.assert_array_equal(window(clean, 120).data[0], X[0, [0, 1, 3]])
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"picks": "mag"}, r"picks='mag' leaves no channel of \['Fz', .* and 1 more"),
+        (
+            {"picks": "data"},
+            r"leaves no channel .*; bad ones: \['Fz', 'Cz', 'Pz', 'Oz'",
+        ),
+        ({"fs": 50.0}, "fs=50.0 is for arrays"),
+    ],
+)
+def test_options_that_do_not_suit_epochs(options, words, epochs):
+    epochs.info["bads"] = NAMES[:4]
+    with pytest.raises(ValueError, match=words):
+        epochs_to_tensor(epochs, **options)
 
 
 def test_epochs_with_missing_values(epochs):

@@ -128,6 +128,7 @@ def test_order_three_sees_what_order_two_cannot():
         (lambda X: epochs_to_tensor([X[0], X[1][:, :9]]), "different shapes"),
         (lambda X: epochs_to_tensor(X, [1, 2]), r"y has shape \(2,\) for 8 epochs"),
         (lambda X: epochs_to_tensor(X, tmin=500), "times run from 0 to 119"),
+        (lambda X: epochs_to_tensor(X, picks=[0]), r"picks=\[0\] is for MNE's objects"),
         (lambda X: epochs_to_tensor(X.astype(str)), "must be numbers"),
         (lambda X: window(X, 5), r"shape \(8, 3, 120\); pass \(channels, times\)"),
         (lambda X: window(X[0], 121), "length=121 must be 1 to 120"),
