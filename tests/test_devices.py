@@ -16,6 +16,7 @@ import sklearn
 from numpy.testing import assert_allclose
 from pairs import together
 from sklearn.base import clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -67,6 +68,9 @@ def samples(shape, n, dtype="float64"):
     y = np.arange(n) % 3
     X = 2 * rng.standard_normal((3, *shape))[y] + rng.standard_normal((n, *shape))
     return X.astype(dtype), y
+
+
+PLAIN = {"ranks": (1,), "regs": (0.1, 1.0), "cv": 2, "average": 2}
 
 
 def crp(h=3, **params):
@@ -315,16 +319,30 @@ def test_arrays_that_know_nothing_but_dlpack():
     np.testing.assert_array_equal(tensors, expected.inverse_transform(features))
 
 
-def test_array_api_dispatch_of_scikit_learn(monkeypatch):
+@pytest.mark.parametrize("kind", ["torch", "strict on device1"])
+def test_array_api_dispatch_of_scikit_learn(kind, monkeypatch):
     """The configuration asks for an environment variable that SciPy reads."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     X, y = samples((4, 3), 30)
-    Xd = put(X, "torch")
+    Xd, yd = put(X, kind), put(y, kind)
+    steps = ChannelScaler(), crp(), LinearDiscriminantAnalysis()
+    pipeline, search = make_pipeline(*steps), TensorCRPCV(**PLAIN)
+    labels, chosen = (clone(each).fit(X, y).predict(X) for each in (pipeline, search))
     with sklearn.config_context(array_api_dispatch=True):
-        model = crp().fit(Xd, put(y, "torch"))
+        model = crp().fit(Xd, yd)
         features = model.transform(Xd)
-        crp().fit(X, y)
-    assert_near(there(features, Xd, "float64"), crp().fit_transform(X, y), "float64")
+        tensors = there(model.inverse_transform(features), Xd, "float64")
+        parts = crp().partial_fit(Xd[:15, ...], yd[:15])
+        parts.partial_fit(Xd[15:, ...], yd[15:])
+        pipeline.fit(Xd, yd)
+        search.fit(Xd, yd)
+        for known, one in ((labels, pipeline), (chosen, search)):
+            np.testing.assert_array_equal(there(one.predict(Xd), Xd, "int64"), known)
+        expected = crp().fit(X, y)  # of NumPy, beside them
+    known = expected.transform(X)
+    assert_near(there(features, Xd, "float64"), known, "float64")
+    assert_near(tensors, expected.inverse_transform(known), "float64")
+    assert_near(parts.projections_, expected.projections_, "float64")
 
 
 # --- what is computed where -------------------------------------------------------
