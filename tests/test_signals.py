@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import TensorCRP, TensorCRPCV
@@ -252,6 +252,7 @@ CLASSIFIERS = {
     "linear SVM": LinearSVC(),
     "scaled LDA": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
     "neighbours": KNeighborsClassifier(3),
+    "RBF SVM": SVC(C=10.0),
 }
 ENDS = {
     **SINGLE,
