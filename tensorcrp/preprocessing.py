@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import UNLABELLED, check_samples, check_tensor
+from tensorcrp.base.namespace import followed
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, Floats, Shape
@@ -156,15 +157,16 @@ class Motion(OneState, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n, l_1, ..., l_N), or flattened as in `fit`
             In float32 if X is float32, else in float64. "difference" and "root" have
-            one time less.
+            one time less. An array of the kind of X on its device, computed on the
+            host.
         """
-        X = check_tensor(self, X, lazy=False)
+        given, X = X, check_tensor(self, X, lazy=False)
         self._check_values(X)
         flat = X.ndim - 1 < len(self.sample_shape_)
         tensors = X.reshape(len(X), *self.sample_shape_)
         tensors = tensors.astype(working_dtype(X), copy=False)
         changed = KINDS[self.kind](tensors, self.mode + 1)
-        return changed.reshape(len(X), -1) if flat else changed
+        return followed(changed.reshape(len(X), -1) if flat else changed, given)
 
     def _check_values(self, X):
         """Reject 8- or 16-bit pixels after fractions, and the reverse, in any type."""

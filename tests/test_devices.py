@@ -16,11 +16,22 @@ import sklearn
 from numpy.testing import assert_allclose
 from pairs import together
 from sklearn.base import clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, cli
 from tensorcrp.base import namespace
-from tensorcrp.baselines import BASELINES, BilinearSVC, CPLogistic, ManPDA
+from tensorcrp.baselines import (
+    BASELINES,
+    BilinearSVC,
+    CPLogistic,
+    ManPDA,
+    covariate_effect,
+)
+from tensorcrp.plotting import EmbeddingDisplay
+from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import ChannelImputer, ChannelScaler
 from tensorcrp.solver import ArrayRows, Deflation, Spec, fit_path, solve
 from tensorcrp.solver.device_rows import DeviceRows
 
@@ -57,6 +68,9 @@ def samples(shape, n, dtype="float64"):
     y = np.arange(n) % 3
     X = 2 * rng.standard_normal((3, *shape))[y] + rng.standard_normal((n, *shape))
     return X.astype(dtype), y
+
+
+PLAIN = {"ranks": (1,), "regs": (0.1, 1.0), "cv": 2, "average": 2}
 
 
 def crp(h=3, **params):
@@ -228,6 +242,35 @@ def same_scores_and_labels(one, other, X, Xd, dtype):
         assert_near(shares, one.predict_proba(X), dtype)
 
 
+@others
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_pipeline_stays_where_its_samples_are(kind, dtype):
+    """Steps before TensorCRP as well: the same numbers, back where X is."""
+    X, y = samples((4, 3), 30, dtype)
+    steps = ChannelImputer(), Motion("centred"), ChannelScaler(centre="sample")
+    one, other = make_pipeline(*steps, crp()), make_pipeline(*map(clone, steps), crp())
+    X[7, 2] = np.nan
+    Xd = put(X, kind)
+    one.fit(X, y)
+    for own, known in zip(other.fit(Xd, y), one, strict=True):
+        Xd, X = own.transform(Xd), known.transform(X)
+        assert_near(there(Xd, put(X, kind), dtype), X, dtype)
+        if isinstance(own, ChannelScaler):
+            back = own.inverse_transform(Xd)
+            assert_near(there(back, Xd, dtype), known.inverse_transform(X), dtype)
+
+
+@others
+def test_the_effect_of_covariates_and_a_picture(kind):
+    X, y = samples((4, 3), 30)
+    Z = np.random.default_rng(1).standard_normal((30, 2))
+    effect = covariate_effect(put(X, kind), put(y, kind), put(Z, kind))
+    np.testing.assert_array_equal(effect, covariate_effect(X, y, Z))
+    model = crp().fit(X, y)
+    display = EmbeddingDisplay(model.transform(put(X, kind)), put(y, kind))
+    assert_near(display.points, model.transform(X)[:, :2], "float64")
+
+
 @pytest.mark.parametrize("model", [BilinearSVC(1), CPLogistic(1)], ids=str)
 def test_words_as_labels_stay_on_the_host(model):
     X, y = samples((4, 3), 30)
@@ -276,16 +319,30 @@ def test_arrays_that_know_nothing_but_dlpack():
     np.testing.assert_array_equal(tensors, expected.inverse_transform(features))
 
 
-def test_array_api_dispatch_of_scikit_learn(monkeypatch):
+@pytest.mark.parametrize("kind", ["torch", "strict on device1"])
+def test_array_api_dispatch_of_scikit_learn(kind, monkeypatch):
     """The configuration asks for an environment variable that SciPy reads."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     X, y = samples((4, 3), 30)
-    Xd = put(X, "torch")
+    Xd, yd = put(X, kind), put(y, kind)
+    steps = ChannelScaler(), crp(), LinearDiscriminantAnalysis()
+    pipeline, search = make_pipeline(*steps), TensorCRPCV(**PLAIN)
+    labels, chosen = (clone(each).fit(X, y).predict(X) for each in (pipeline, search))
     with sklearn.config_context(array_api_dispatch=True):
-        model = crp().fit(Xd, put(y, "torch"))
+        model = crp().fit(Xd, yd)
         features = model.transform(Xd)
-        crp().fit(X, y)
-    assert_near(there(features, Xd, "float64"), crp().fit_transform(X, y), "float64")
+        tensors = there(model.inverse_transform(features), Xd, "float64")
+        parts = crp().partial_fit(Xd[:15, ...], yd[:15])
+        parts.partial_fit(Xd[15:, ...], yd[15:])
+        pipeline.fit(Xd, yd)
+        search.fit(Xd, yd)
+        for known, one in ((labels, pipeline), (chosen, search)):
+            np.testing.assert_array_equal(there(one.predict(Xd), Xd, "int64"), known)
+        expected = crp().fit(X, y)  # of NumPy, beside them
+    known = expected.transform(X)
+    assert_near(there(features, Xd, "float64"), known, "float64")
+    assert_near(tensors, expected.inverse_transform(known), "float64")
+    assert_near(parts.projections_, expected.projections_, "float64")
 
 
 # --- what is computed where -------------------------------------------------------
@@ -376,6 +433,10 @@ def test_what_torch_cannot_hand_over():
             method(Xd.to(torch.bfloat16), y)
         with pytest.raises(ValueError, match=r"gradient.*X\.detach\(\)"):
             method(Xd.clone().requires_grad_(), y)
+        with pytest.raises(ValueError, match=r"torch\.sparse_coo. Pass X\.to_dense"):
+            method(Xd.to_sparse(), y)
+    lazily = torch.complex(Xd, -Xd).conj().imag  # minus, when it is looked at
+    assert_near(crp().fit(lazily, y).projections_, model.projections_, "float64")
     with pytest.raises(ValueError, match="int64"):
         model.inverse_transform(torch.ones((2, 3), dtype=torch.int64))
 

@@ -345,11 +345,13 @@ def arrays(path, n=24, shape=(4, 5), **more):
 
 
 def test_a_file_of_arrays(tmp_path):
-    X, _ = arrays(tmp_path / "a.npz", subject=np.arange(24) // 4)
+    more = {name: np.arange(24) // 4 for name in ("subject", "times", "channel_names")}
+    X, _ = arrays(tmp_path / "a.npz", **more)  # of samples, whatever they are called
     model = FileClassifier(search=GRID, cv=2)
+    model.fit(tmp_path / "a.npz", groups="times")
     model.fit(tmp_path / "a.npz", groups="subject")
     assert model.scores_["groups"] == 6 and model.classes_.tolist() == ["no", "yes"]
-    np.savez(tmp_path / "new.npz", X=X[:3])
+    np.savez(tmp_path / "new.npz", X=X[:3], y=["no"] * 3, times=more["times"][:3])
     predictions = model.predict_files(tmp_path / "new.npz")
     assert predictions.files == [f"{tmp_path}/new.npz[{i}]" for i in range(3)]
     np.testing.assert_array_equal(predictions.labels, model.predict(X[:3]))

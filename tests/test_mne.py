@@ -5,9 +5,17 @@ import numpy as np
 import pandas
 import pytest
 
-from tensorcrp import TensorCRPCV, cli
+from tensorcrp import TensorCRP, TensorCRPCV, cli
+from tensorcrp.baselines import MPCA, CPLogistic
 from tensorcrp.files import FileClassifier
-from tensorcrp.signals import epochs_to_tensor
+from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import (
+    ChannelImputer,
+    ChannelScaler,
+    epochs_to_tensor,
+    spectrogram_tensor,
+    window,
+)
 
 # MNE reads metadata by a keyword of pandas that pandas 3.1 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -50,6 +58,7 @@ def test_epochs_bring_labels_names_and_times(epochs, X):
         ("data", ["Cz"], ["Fz", "Pz", "Oz"]),
         ("eog", [], ["EOG1"]),
         ("all", ["Fz", "STI"], ["Cz", "Pz", "Oz", "EOG1"]),
+        (None, ["Cz"], ["Fz", "Pz", "Oz"]),
         (["Pz", "Cz"], ["Cz"], ["Pz", "Cz"]),  # named, though bad
         ([0, 5], [], ["Fz", "STI"]),
     ],
@@ -148,6 +157,51 @@ def test_objects_without_epochs_name_the_conversion(epochs, X):
         )
 
 
+NAMED = r"of MNE's type EpochsArray, whose channels may .* hold the labels.*_to_tensor"
+MODELS = [TensorCRP(), TensorCRPCV(), ChannelScaler(), ChannelImputer(), Motion()]
+
+
+@pytest.mark.parametrize("model", [*MODELS, MPCA(), CPLogistic()], ids=str)
+def test_estimators_take_no_epochs(model, epochs):
+    """NumPy reads them as arrays, with the answer in the stimulus channel."""
+    for given in (epochs, [epochs, epochs]):
+        with pytest.raises(TypeError, match=NAMED):
+            model.fit(given, CODES)
+
+
+def test_functions_take_no_recordings(epochs, X):
+    for call in (epochs_to_tensor, lambda each: spectrogram_tensor(each, FS)):
+        with pytest.raises(TypeError, match=NAMED + ".*concatenate_epochs"):
+            call([epochs, epochs])
+    with pytest.raises(TypeError, match=NAMED):
+        spectrogram_tensor(epochs, FS)
+    raw = mne.io.RawArray(X[0], epochs.info, verbose=False)
+    raw.info["bads"] = ["Pz"]
+    with pytest.raises(
+        TypeError, match=r'RawArray; pass recording\.copy\(\)\.pick\("d'
+    ):
+        window(raw, 10)
+    clean = raw.copy().pick("data", exclude="bads").get_data()  # what the words say
+    np.testing.assert_array_equal(window(clean, 120).data[0], X[0, [0, 1, 3]])
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"picks": "mag"}, r"picks='mag' leaves no channel of \['Fz', .* and 1 more"),
+        (
+            {"picks": "data"},
+            r"leaves no channel .*; bad ones: \['Fz', 'Cz', 'Pz', 'Oz'",
+        ),
+        ({"fs": 50.0}, "fs=50.0 is for arrays"),
+    ],
+)
+def test_options_that_do_not_suit_epochs(options, words, epochs):
+    epochs.info["bads"] = NAMES[:4]
+    with pytest.raises(ValueError, match=words):
+        epochs_to_tensor(epochs, **options)
+
+
 def test_epochs_with_missing_values(epochs):
     data = epochs.get_data(copy=True)
     data[4, 1] = np.nan
@@ -182,12 +236,15 @@ def test_a_file_of_epochs_becomes_a_model_with_names(told_apart, tmp_path):
     np.testing.assert_array_equal(model.predict(tmp_path / "some-epo.fif"), expected)
 
 
-def test_groups_are_columns_of_metadata(told_apart, tmp_path):
+@pytest.mark.parametrize("name", ["person", "times"])
+def test_groups_are_columns_of_metadata(name, told_apart, tmp_path):
+    """Whatever they are called: epochs have times of their own."""
+    told_apart.metadata = told_apart.metadata.rename(columns={"person": name})
     told_apart[:8].save(tmp_path / "a-epo.fif", verbose=False)
     told_apart[8:].save(tmp_path / "b-epo.fif", verbose=False)
-    model = FileClassifier(search=SEARCH).fit(tmp_path, groups="person")
+    model = FileClassifier(search=SEARCH).fit(tmp_path, groups=name)
     assert model.scores_["groups"] == 5 and model.scores_["files"] == 20
-    with pytest.raises(ValueError, match=r"'people' does not occur.*age, person"):
+    with pytest.raises(ValueError, match=rf"'people' does not occur.*age, {name}"):
         model.fit(tmp_path, groups="people")
 
 
@@ -243,3 +300,16 @@ def test_files_whose_channels_differ_are_not_mixed(told_apart, tmp_path):
         told_apart.save(tmp_path / f"{name}-epo.fif", verbose=False)
     with pytest.raises(ValueError, match=r"b-epo.fif.*other channels.*Fz, Oz"):
         FileClassifier(search=SEARCH).fit(tmp_path)
+
+
+def test_files_whose_times_differ_are_not_mixed(told_apart, tmp_path):
+    """As long, but later: the same entry would be another time after the event."""
+    told_apart.save(tmp_path / "a-epo.fif", verbose=False)
+    model = FileClassifier(search=SEARCH).fit(tmp_path)
+    told_apart.shift_time(0.1).save(tmp_path / "b-epo.fif", verbose=False)
+    for use in (model.predict, model.fit):
+        words = r"b-epo.fif\[0\] has times from -0.1 to 1.09 s, .*a-epo.fif.* -0.2 to"
+        with pytest.raises(ValueError, match=words):
+            use(tmp_path)
+    with pytest.raises(ValueError, match=r"times run from -0.1 .* fitted on -0.2 to"):
+        model.predict(tmp_path / "b-epo.fif")

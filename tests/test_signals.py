@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import TensorCRP, TensorCRPCV
@@ -128,6 +128,7 @@ def test_order_three_sees_what_order_two_cannot():
         (lambda X: epochs_to_tensor([X[0], X[1][:, :9]]), "different shapes"),
         (lambda X: epochs_to_tensor(X, [1, 2]), r"y has shape \(2,\) for 8 epochs"),
         (lambda X: epochs_to_tensor(X, tmin=500), "times run from 0 to 119"),
+        (lambda X: epochs_to_tensor(X, picks=[0]), r"picks=\[0\] is for MNE's objects"),
         (lambda X: epochs_to_tensor(X.astype(str)), "must be numbers"),
         (lambda X: window(X, 5), r"shape \(8, 3, 120\); pass \(channels, times\)"),
         (lambda X: window(X[0], 121), "length=121 must be 1 to 120"),
@@ -251,6 +252,7 @@ CLASSIFIERS = {
     "linear SVM": LinearSVC(),
     "scaled LDA": make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()),
     "neighbours": KNeighborsClassifier(3),
+    "RBF SVM": SVC(C=10.0),
 }
 ENDS = {
     **SINGLE,

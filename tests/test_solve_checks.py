@@ -80,6 +80,14 @@ def test_bad_rows(rows, error, words):
         solve(rows, WITHIN, **USUAL)
 
 
+def test_a_denominator_of_zero():
+    with pytest.raises(ValueError, match=r"within is zero.*give lambdas above 0"):
+        solve(BETWEEN, 0 * WITHIN, **USUAL | {"lambdas": [1.0, 0.0]})
+    (result,) = solve(BETWEEN, 0 * WITHIN, **USUAL)
+    largest = np.linalg.svd(BETWEEN.reshape(3, -1))[1][0] ** 2  # of any rank
+    assert 0 < result.objective[0] <= largest
+
+
 def test_nan_in_rows_outside_memory():
     class Read(Untouched):
         def blocks(self, size):

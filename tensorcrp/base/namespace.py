@@ -69,12 +69,21 @@ def followed(values, X):
     return put(values, X) if follow else values
 
 
+def checked_host(X):
+    """Samples of any library in host memory, where they can be computed with."""
+    X = adopted(X)
+    if not is_foreign(X):
+        return X
+    check_foreign(X)
+    return host(X)
+
+
 def host(X):
     """An array, or what NumPy converts to one, in host memory."""
     if not is_foreign(X):
         return np.asarray(X)
     if _is_torch(X):
-        return X.detach().cpu().numpy()
+        return X.detach().cpu().resolve_neg().numpy()
     if hasattr(X, "get"):  # CuPy converts nothing by itself
         return X.get()
     if hasattr(X, "to_device") and not on_host(X):
@@ -126,6 +135,8 @@ def check_foreign(X):
         raise ValueError(
             "X requires a gradient, and a fitted model passes none on. Pass X.detach()."
         )
+    if str(getattr(X, "layout", "strided")).rpartition(".")[2] != "strided":
+        raise ValueError(f"X is a tensor of layout {X.layout}. Pass X.to_dense().")
     if type_name(X) not in TYPES:
         how = "X.to(torch.float32)" if _is_torch(X) else "xp.astype(X, xp.float32)"
         raise ValueError(

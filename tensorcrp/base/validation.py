@@ -15,6 +15,7 @@ class TooFewSamples(ValueError):
 
 def reject_unusable(X):
     """Reject what scikit-learn takes, or names less clearly: masks, dates, ragged X."""
+    reject_recordings("X", X)
     if type(X).__module__.startswith(("dask.dataframe", "dask_expr")):
         raise TypeError(
             "X is a dask data frame; pass X.to_dask_array(lengths=True), and the shape "
@@ -40,6 +41,24 @@ def reject_unusable(X):
         raise ValueError(
             f"X is {X.dtype}, dates or durations. Convert it to numbers, e.g. by "
             "(X - X.min()) / numpy.timedelta64(1, 's')."
+        )
+
+
+def is_recording(value):
+    """Whether it is an object of MNE's, such as Raw, Epochs or Evoked."""
+    return hasattr(value, "get_data") and hasattr(value, "ch_names")
+
+
+def reject_recordings(name, value):
+    """Reject objects of MNE's: NumPy reads them, with channels that hold the labels."""
+    some = value[0] if isinstance(value, (list, tuple)) and value else value
+    if is_recording(some):
+        what = "is" if some is value else "has objects"
+        raise TypeError(
+            f"{name} {what} of MNE's type {type(some).__name__}, whose channels may be "
+            "bad or hold the labels. Pass tensorcrp.signals.epochs_to_tensor(epochs)"
+            ".data, which leaves such channels out. mne.concatenate_epochs joins "
+            "epochs, and mne.Epochs cuts a Raw into some."
         )
 
 

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from tensorcrp.base.constant import entry_deviations
 from tensorcrp.base.fitting import warn_if_unfinished
+from tensorcrp.base.namespace import host
 from tensorcrp.base.parameters import check_real
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.base.validation import check_present
+from tensorcrp.base.validation import check_present, reject_unusable
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.group_lasso import group_lasso, group_sizes
 from tensorcrp.baselines.ridge_lda import VectorTransformer, ridge_discriminants
@@ -206,7 +207,9 @@ def covariate_effect(X: ArrayLike, y: ArrayLike, covariates: ArrayLike) -> Array
     (1, 5, 4)
     >>> catch = CATCH().fit(X - np.tensordot(age, effect, 1), y)
     """
-    X, y, Z = np.asarray(X, float), np.asarray(y), np.asarray(covariates, float)
+    reject_unusable(X)
+    X, y, Z = (host(each) for each in (X, y, covariates))
+    X, Z = np.asarray(X, float), np.asarray(Z, float)
     if Z.ndim != 2 or not (len(X),) == y.shape == Z.shape[:1]:
         raise ValueError(
             "covariates must have shape (n, q) with as many rows as X and y have "

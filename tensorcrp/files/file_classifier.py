@@ -19,6 +19,7 @@ from tensorcrp.files.found import find
 from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
 from tensorcrp.files.reading import (
     OF_ARRAYS,
+    check_kind,
     check_like,
     check_options,
     check_settings,
@@ -362,14 +363,12 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             n = len(data)
             files = [f"sample {i}" for i in range(n)]
             names = self.reader_["mode_names"]
-            samples, kind = Samples(data, np.arange(n), files, [None] * n, names), None
+            samples = Samples(data, np.arange(n), files, [None] * n, names)
         else:
             found = find(data, labelled=False, on_error=self.on_error)
-            kind = found.kind
-            if kind != self.reader_["kind"]:
-                check_like(self.reader_, kind, np.empty((0, 0)), {})
+            check_kind(self.reader_, found.kind)
             samples = self._read(found)
-        check_like(self.reader_, kind, samples.X, samples.more)
+        check_like(self.reader_, samples)
         return samples
 
     def _read(self, found):

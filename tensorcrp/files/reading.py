@@ -16,7 +16,7 @@ from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.datasets import read_images
 from tensorcrp.files.cache import cached_clips
 from tensorcrp.files.recordings import read_many
-from tensorcrp.files.samples import Samples
+from tensorcrp.files.samples import Samples, same_times
 from tensorcrp.video import read_clips
 
 KINDS = ("clips", "images", "arrays", "epochs")
@@ -107,8 +107,7 @@ def described(kind, samples, options):
     reader = {"kind": kind, **options, "shape": tuple(map(int, X.shape[1:]))}
     reader |= {"dtype": X.dtype.name, "range": value_range(kind, X)}
     reader["mode_names"] = tuple(samples.mode_names)
-    reader["channel_names"] = samples.more.get("channel_names")
-    times = samples.more.get("times")
+    reader["channel_names"], times = samples.channel_names, samples.times
     reader["times"] = None if times is None else np.asarray(times, float)
     return reader
 
@@ -140,12 +139,17 @@ def check_settings(reader):
         raise ValueError("range must be two numbers, and dtype a name.")
 
 
-def check_like(reader, kind, X, more):
-    """Raise if samples are not of the kind, shape, type and scale of those at fit."""
-    if kind is not None and kind != reader["kind"]:
+def check_kind(reader, kind):
+    """Raise if files are not of the kind of those at fit."""
+    if kind != reader["kind"]:
         raise ValueError(
             f"these files are {kind}; the model was fitted on {_words(reader)}."
         )
+
+
+def check_like(reader, samples):
+    """Raise if samples are not of the shape, type and scale of those at fit."""
+    X = samples.X
     if X.shape == reader["shape"]:
         raise ValueError(
             f"X has shape {X.shape}, that of a single sample; add an axis of samples: "
@@ -157,7 +161,7 @@ def check_like(reader, kind, X, more):
             f"shape {reader['shape']} ({', '.join(reader['mode_names'])})."
         )
     _check_values(reader, X)
-    _check_channels(reader, more)
+    _check_channels(reader, samples)
 
 
 def _check_values(reader, X):
@@ -179,8 +183,8 @@ def _check_values(reader, X):
         )
 
 
-def _check_channels(reader, more):
-    names = more.get("channel_names")
+def _check_channels(reader, samples):
+    names, times = samples.channel_names, samples.times
     if names is not None and reader["channel_names"] is not None:
         other = [n for n in reader["channel_names"] if n not in names]
         if list(names) != list(reader["channel_names"]):
@@ -189,9 +193,8 @@ def _check_channels(reader, more):
                 f"{reader['channel_names'][:5]}..."
                 + (f", and {other[:5]} are missing." if other else " in that order.")
             )
-    times = more.get("times")
     if times is not None and reader["times"] is not None:
-        if not np.allclose(times, reader["times"], atol=1e-6):
+        if not same_times(times, reader["times"]):
             raise ValueError(
                 f"times run from {times[0]:g} to {times[-1]:g} s; the model was fitted "
                 f"on {reader['times'][0]:g} to {reader['times'][-1]:g} s."

@@ -12,10 +12,8 @@ import numpy as np
 
 from tensorcrp.base.files import nothing_read
 from tensorcrp.datasets import read_tensors
-from tensorcrp.files.samples import Samples
+from tensorcrp.files.samples import Samples, same_times
 from tensorcrp.signals import epochs_to_tensor
-
-ALIKE = ("channel_names", "times")  # of all files
 
 
 def read_many(found, reader, on_error, labelled):
@@ -85,8 +83,8 @@ def _read_epochs(path, reader, labelled):
         raise ValueError(f"{path}: {error}") from error
     by_code = dict(zip(np.unique(bunch.target), bunch.target_names, strict=True))
     labels = [by_code[code] for code in bunch.target]
-    more = {"channel_names": list(bunch.channel_names), "times": bunch.times}
-    return _numbered(path, bunch.data, labels, bunch.mode_names, _columns(epochs, more))
+    part = _numbered(path, bunch.data, labels, bunch.mode_names, _columns(epochs))
+    return replace(part, channel_names=list(bunch.channel_names), times=bunch.times)
 
 
 def _opened(path):
@@ -120,12 +118,11 @@ def _is_sound(mne, path):
     return True
 
 
-def _columns(epochs, more):
-    """Columns of the epochs' metadata, which may be groups, beside what is known."""
+def _columns(epochs):
+    """Columns of the epochs' metadata, which may be groups."""
     table = epochs.metadata
-    if table is None:
-        return more
-    return {str(name): table[name].to_numpy() for name in table.columns} | more
+    names = () if table is None else table.columns
+    return {str(name): table[name].to_numpy() for name in names}
 
 
 def _numbered(path, X, labels, mode_names, more):
@@ -157,9 +154,7 @@ def _joined(parts, skipped):
     n = sum(len(part.X) for part in parts)
     names = [name for name in first.more if all(name in part.more for part in parts)]
     more = {
-        name: first.more[name]
-        if name in ALIKE
-        else np.concatenate([np.asarray(part.more[name]) for part in parts])
+        name: np.concatenate([np.asarray(part.more[name]) for part in parts])
         for name in names
     }
     return Samples(
@@ -170,12 +165,14 @@ def _joined(parts, skipped):
         first.mode_names,
         skipped,
         more,
+        first.channel_names,
+        first.times,
     )
 
 
 def _check_alike(part, first):
     """Reject files whose samples are not alike, the channels by their names."""
-    names, earlier = (each.more.get("channel_names") or [] for each in (part, first))
+    names, earlier = (each.channel_names or [] for each in (part, first))
     if names != earlier:
         other = sorted(set(names) ^ set(earlier))
         what = f"only one has {', '.join(other[:5])}" if other else "in another order"
@@ -187,4 +184,10 @@ def _check_alike(part, first):
         raise ValueError(
             f"{part.files[0]} has shape {part.X.shape[1:]} where earlier samples "
             f"have {first.X.shape[1:]}; give files of one shape."
+        )
+    if part.times is not None and not same_times(part.times, first.times):
+        raise ValueError(
+            f"{part.files[0]} has times from {part.times[0]:g} to {part.times[-1]:g} "
+            f"s, {first.files[0]} from {first.times[0]:g} to {first.times[-1]:g} s: "
+            "crop or resample all files to the same times."
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tensorcrp.base.types import Array, Integers
+import numpy as np
+
+from tensorcrp.base.types import Array, Floats, Integers
 
 # What one entry of `Samples.files` is called.
 NOUNS = {"clips": "file", "images": "file", "arrays": "sample", "epochs": "epoch"}
@@ -28,7 +30,11 @@ class Samples:
     skipped : list of (str, str)
         Files that could not be read, with the reason.
     more : dict
-        Channel names and times of epochs, further arrays of a file.
+        Further arrays of a file, or columns of its table: one value per sample.
+    channel_names : list of str or None
+        Those of epochs.
+    times : ndarray or None
+        Those of epochs, in seconds.
     """
 
     X: Array
@@ -38,3 +44,10 @@ class Samples:
     mode_names: tuple[str, ...]
     skipped: list[tuple[str, str]] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
+    channel_names: list[str] | None = None
+    times: Floats | None = None
+
+
+def same_times(some, others):
+    """Whether two rows of times (l,) are equal to a microsecond."""
+    return np.allclose(some, others, rtol=0, atol=1e-6)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from tensorcrp.base.namespace import host
 from tensorcrp.base.types import Samples
 from tensorcrp.plotting.axes import check_components, legend_beside, panels
 from tensorcrp.plotting.style import cloud
@@ -75,14 +76,14 @@ class EmbeddingDisplay:
         components: Sequence[int] = (0, 1),
         class_names: Sequence[str] | None = None,
     ) -> None:
-        features = np.asarray(features)
+        features = host(features)
         if features.ndim != 2:
             raise ValueError(
                 f"features has shape {features.shape}; pass features of shape (n, h), "
                 "as transform returns them."
             )
         self.components = _check_pick(components, features.shape[1])
-        self.y = column_or_1d(y)
+        self.y = column_or_1d(host(y))
         if len(self.y) != len(features) or not len(features):
             raise ValueError(
                 f"there are {len(features)} samples and {len(self.y)} labels; pass one "
@@ -140,7 +141,7 @@ class EmbeddingDisplay:
                 "a pipeline with a classifier the steps before it: pipeline[:-1]."
             )
         display = cls(
-            np.asarray(estimator.transform(X)),
+            estimator.transform(X),
             y,
             components=components,
             class_names=class_names,

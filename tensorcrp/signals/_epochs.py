@@ -14,9 +14,11 @@ from sklearn.utils import Bunch
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.types import Array, Fields
+from tensorcrp.base.validation import is_recording, reject_recordings
 
 PLURAL = {"channel": "channels", "frequency": "frequencies", "time": "times"}
 SHOWN = 5  # names in a message
+KEEP_ALL = ("data", "all")  # of an array, whose channels have no types
 
 
 def epochs_to_tensor(
@@ -43,12 +45,13 @@ def epochs_to_tensor(
     picks : str, list or slice, default="data"
         Channels of MNE's objects, as their method ``pick`` takes them: "data" for all
         data channels, hence without stimulus, EOG and other auxiliary channels, a type
-        such as "eeg", or names. Channels marked as bad are left out unless they are
-        named. Arrays keep all channels.
+        such as "eeg", or names; None is "data". Channels marked as bad are left out
+        unless they are named. Of arrays all channels are kept.
     tmin, tmax : float, default=None
         Keep the times from `tmin` to `tmax`, both included, in seconds.
     fs : float, default=None
-        Samples per second of arrays; None counts time in samples.
+        Samples per second of arrays; None counts time in samples. MNE's objects know
+        it.
     missing : {"raise", "keep"}, default="raise"
         What to do with NaN: an error that names channels and epochs, or leave it to a
         `ChannelImputer`.
@@ -59,11 +62,12 @@ def epochs_to_tensor(
     -------
     Bunch
         ``data`` (n, channels, times), (n, channels, frequencies, times) or (n,
-        channels, frequencies), ``target`` (n,) or None, ``target_names``,
-        ``mode_names``, ``mode_values`` (names of the channels, then frequencies in
-        hertz and times in seconds), ``channel_names``, ``frequencies`` and ``times``
-        (None if there is no such mode), ``info`` (MNE's, of the picked channels; None
-        for arrays) and ``DESCR``.
+        channels, frequencies), ``target`` (n,) or None (codes of MNE's events),
+        ``target_names`` (in the order of ``numpy.unique(target)``), ``mode_names``,
+        ``mode_values`` (names of the channels, then frequencies in hertz and times in
+        seconds), ``channel_names``, ``frequencies`` and ``times`` (None if there is no
+        such mode), ``info`` (MNE's, of the picked channels; None for arrays) and
+        ``DESCR``.
 
     See Also
     --------
@@ -86,7 +90,10 @@ def epochs_to_tensor(
             f"scale={scale!r} was removed because it looked at test epochs; put a "
             "tensorcrp.signals.ChannelScaler before the model, in a pipeline."
         )
-    found = _from_mne(epochs, picks) if _is_mne(epochs) else _from_array(epochs, fs)
+    if is_recording(epochs):
+        found = _from_mne(epochs, picks, fs)
+    else:
+        found = _from_array(epochs, picks, fs)
     labels, names = found.labels, found.names
     if y is not None:
         labels, names = np.asarray(y), None
@@ -131,30 +138,34 @@ class _Found(NamedTuple):
     info: Any = None
 
 
-def _from_array(epochs, fs):
+def _from_array(epochs, picks, fs):
     X = stacked(epochs)
+    if picks is not None and not (isinstance(picks, str) and picks in KEEP_ALL):
+        raise ValueError(
+            f"picks={picks!r} is for MNE's objects, and all channels of an array are "
+            "kept. Index it instead, e.g. X[:, [0, 1]]."
+        )
     times = np.arange(X.shape[2]) / (1.0 if fs is None else fs)
     channels = [f"channel {c}" for c in range(X.shape[1])]
     return _Found(X, {"channel": channels, "time": times})
 
 
-def _is_mne(epochs):
-    """Whether this is an object of MNE, or an error if it has no epochs."""
-    if not hasattr(epochs, "get_data"):
-        return False
-    if not hasattr(epochs, "event_id"):
-        name = type(epochs).__name__
-        raise TypeError(
-            f"{name} has no epochs. Cut a Raw by mne.Epochs(raw, events, ...) or "
-            "mne.make_fixed_length_epochs(raw, duration), or pass raw.get_data() to "
-            "tensorcrp.signals.window; an average (Evoked, AverageTFR) is one sample: "
-            "pass the epochs that it was computed from."
-        )
-    return True
+CUT = (
+    "Cut a Raw by mne.Epochs(raw, events, ...) or mne.make_fixed_length_epochs(raw, "
+    'duration), or pass raw.copy().pick("data", exclude="bads").get_data() to '
+    "tensorcrp.signals.window"
+)
 
 
-def _from_mne(epochs, picks):
+def _from_mne(epochs, picks, fs):
     """What MNE's epochs know, by their public attributes."""
+    if not hasattr(epochs, "event_id"):
+        raise TypeError(
+            f"{type(epochs).__name__} has no epochs. {CUT}; an average (Evoked, "
+            "AverageTFR) is one sample: pass the epochs that it was computed from."
+        )
+    if fs is not None:
+        raise ValueError(f"fs={fs!r} is for arrays; MNE's epochs know their times.")
     info = _picked_info(epochs.info, picks)
     spectral = hasattr(epochs, "freqs")
     how = {"exclude": ()} if spectral else {}  # named channels may be bad ones
@@ -178,7 +189,15 @@ def _picked_info(info, picks):
     import mne
 
     nothing = mne.EvokedArray(np.zeros((len(info["ch_names"]), 1)), info, verbose=False)
-    return nothing.pick(picks, exclude="bads", verbose=False).info
+    try:
+        picks = "data" if picks is None else picks
+        return nothing.pick(picks, exclude="bads", verbose=False).info
+    except ValueError as error:
+        bads = f"; bad ones: {_few(info['bads'])}" if info["bads"] else ""
+        raise ValueError(
+            f"picks={picks!r} leaves no channel of {_few(info['ch_names'])}{bads}. "
+            f"MNE says: {error}."
+        ) from error
 
 
 def _labels(epochs):
@@ -192,6 +211,7 @@ def _labels(epochs):
 
 def stacked(epochs):
     """Arrays of one shape as numbers (n, channels, times), or an error."""
+    reject_recordings("epochs", epochs)
     try:
         X = np.asarray(epochs)
     except ValueError:

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tensorcrp.base.estimator import compare_shape
+from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_integer, check_real
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.base.validation import reject_unusable
@@ -123,20 +124,22 @@ class ChannelImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, l_1, ..., l_N)
-            In float32 if X is float32, else in float64. What was there is unchanged.
+            In float32 if X is float32, else in float64. What was there is unchanged. An
+            array of the kind of X on its device, computed on the host.
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        given, X = X, self._checked(X, reset=False)
         columns = np.array(self._columns(X))
         mean = self._columns(self.mean_[None])[0]
         for sample in columns:
             if np.isnan(sample).any():
                 _fill(sample, mean, self.covariance_)
-        return self._samples(columns)
+        return followed(self._samples(columns), given)
 
     def _checked(self, X, reset):
         """Samples in float32 or float64, of the shape that was fitted, NaN allowed."""
         reject_unusable(X)
+        X = checked_host(X)
         if not reset:
             compare_shape(self, X)
         return validate_data(

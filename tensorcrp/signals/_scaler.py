@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tensorcrp.base.estimator import compare_shape
+from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.base.validation import check_finite, reject_unusable
@@ -123,17 +124,18 @@ class ChannelScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n, l_1, ..., l_N)
             In float32 if X is float32, else in float64. Each sample depends on itself
-            and on what `fit` has learned, to the last bit.
+            and on what `fit` has learned, to the last bit. An array of the kind of X on
+            its device, computed on the host.
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        given, X = X, self._checked(X, reset=False)
         dtype = X.dtype
         mean, scale = (self._along(each, dtype) for each in (self.mean_, self.scale_))
         if self.centre == "sample":
             own = _sample_means(self._rows(X)).astype(dtype)
             others = [m + 1 for m in range(X.ndim - 1) if m != self.mode]
             mean = np.expand_dims(own, tuple(others))
-        return (X - mean) / scale
+        return followed((X - mean) / scale, given)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Samples in their own units.
@@ -150,12 +152,14 @@ class ChannelScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             each sample, which are not kept.
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        return X * self._along(self.scale_, X.dtype) + self._along(self.mean_, X.dtype)
+        given, X = X, self._checked(X, reset=False)
+        scale, mean = (self._along(a, X.dtype) for a in (self.scale_, self.mean_))
+        return followed(X * scale + mean, given)
 
     def _checked(self, X, reset):
         """Samples in float32 or float64, finite and of the shape that was fitted."""
         reject_unusable(X)
+        X = checked_host(X)
         if not reset:
             compare_shape(self, X)
         X = validate_data(

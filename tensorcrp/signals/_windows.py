@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorcrp.base.types import Array, Integers
+from tensorcrp.base.validation import is_recording
 
 
 class Windows(NamedTuple):
@@ -93,6 +94,12 @@ def window(
     >>> cut.groups.tolist()
     [0, 0, 0, 1, 1, 1]
     """
+    if is_recording(recording):
+        raise TypeError(
+            f"recording is of MNE's type {type(recording).__name__}; pass "
+            'recording.copy().pick("data", exclude="bads").get_data(), without '
+            "channels that are bad or hold the labels."
+        )
     recording = np.asarray(recording)
     _check_recording(recording, length, step, block)
     step = length if step is None else step

@@ -250,8 +250,12 @@ def solve(
     shape, _ = shapes = [each.row_shape for each in rows.values()]
     check_alike_rows(*shapes)
     spec.check_shape(shape, ranks if len(shape) > 1 else ())
-    for name, each in rows.items():
-        _check_finite(name, each)
+    size = {name: _finite_norm(name, each) for name, each in rows.items()}
+    if size["within"] == 0 and min(lambdas) == 0:
+        raise ValueError(
+            "within is zero everywhere, so that J has no maximum with a lambda of 0; "
+            "give lambdas above 0."
+        )
     metric = Euclidean()
     lanes = [Lane(metric, k, lam, lam) for k in ranks for lam in lambdas]
     return _solve_lanes(*rows.values(), lanes, spec)
@@ -268,12 +272,13 @@ def _in_memory(rows):
     return rows if rows.is_array else ArrayRows.of(np.asarray(rows))
 
 
-def _check_finite(name, rows):
-    """Reject rows with NaN, or too large to be squared: one pass over the data."""
+def _finite_norm(name, rows):
+    """Norm of rows, or an error about NaN or squares that overflow: one pass."""
     with np.errstate(all="ignore"):
         total = np.linalg.norm(rows.array if rows.is_array else rows.spread()[0])
     if not np.isfinite(total):
         raise ValueError(unfit_rows(name, rows.blocks(rows.block_size)))
+    return total
 
 
 def _solve_lanes(between, within, lanes, spec):
