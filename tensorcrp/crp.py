@@ -36,6 +36,7 @@ from tensorcrp.base.projections import (
     warn_of_unfinished,
 )
 from tensorcrp.base.shrinkage import oas_reg
+from tensorcrp.base.targets import check_labels
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
@@ -50,7 +51,6 @@ from tensorcrp.base.types import (
     RegScale,
     Weighting,
 )
-from tensorcrp.base.validation import check_labels
 from tensorcrp.base.whitening import white_root
 from tensorcrp.solver.cp import cp_tensor, mode_products
 from tensorcrp.solver.full_rank import is_full

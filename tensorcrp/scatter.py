@@ -25,18 +25,20 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.targets import (
+    NOTHING_WITHIN,
+    ONE_CLASS,
+    check_present,
+    checked_weights,
+    union_of_labels,
+)
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Samples, Shape, Weighting
 from tensorcrp.base.validation import (
-    NOTHING_WITHIN,
-    ONE_CLASS,
     TooFewSamples,
-    check_present,
     check_range,
     check_stored,
-    checked_weights,
     reject_unusable,
-    union_of_labels,
 )
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.metric import Metric

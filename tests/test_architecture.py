@@ -23,7 +23,6 @@ REPOSITORY = Path(__file__).parent.parent
 # A module may import modules of a smaller number only, and those of its own room:
 # statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
-    "base.class_weights": 0,
     "base.files": 0,
     "base.labelled": 0,
     "base.memory": 0,
@@ -45,6 +44,7 @@ RANK = {
     "storage.sources": 2,
     "storage.tasks": 1,
     "base.state": 1,
+    "base.targets": 1,
     "base.constant": 2,
     "base.projections": 2,
     "base.estimator": 3,

@@ -19,19 +19,19 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.batches import joined, statistics_of_batches
-from tensorcrp.base.class_weights import check_batches, check_no_class_weight
 from tensorcrp.base.constant import class_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.memory import memory_limit
 from tensorcrp.base.parameters import check_common
 from tensorcrp.base.state import forget, replaced_at_once
-from tensorcrp.base.types import Samples
-from tensorcrp.base.validation import (
+from tensorcrp.base.targets import (
     NO_RATIO,
-    TooFewSamples,
+    check_batches,
     check_labels,
-    check_range,
+    check_no_class_weight,
 )
+from tensorcrp.base.types import Samples
+from tensorcrp.base.validation import TooFewSamples, check_range
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.cp import working_dtype
 from tensorcrp.storage.roots import root_bytes

@@ -9,7 +9,6 @@ from math import prod
 
 from sklearn.exceptions import ConvergenceWarning
 
-from tensorcrp.base.class_weights import check_class_weight
 from tensorcrp.base.parameters import (
     check_choice,
     check_integer,
@@ -20,6 +19,7 @@ from tensorcrp.base.parameters import (
     random_source,
     with_argument,
 )
+from tensorcrp.base.targets import check_class_weight
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.given import NAMED, given_starts
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness

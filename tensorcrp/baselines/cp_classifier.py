@@ -28,9 +28,9 @@ from tensorcrp.base.estimator import (
 from tensorcrp.base.namespace import followed, host, is_foreign, put
 from tensorcrp.base.parameters import check_common, check_integer, check_real
 from tensorcrp.base.state import OneState, forget, replaced_at_once
+from tensorcrp.base.targets import check_labels
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, Shape, Stored
-from tensorcrp.base.validation import check_labels
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.cp import cp_dense, cp_from_dense, working_dtype
 from tensorcrp.storage.sources import map_samples

@@ -23,14 +23,10 @@ from tensorcrp.base.constant import sample_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.parameters import check_choice, check_common, check_integer
 from tensorcrp.base.state import forget, replaced_at_once
+from tensorcrp.base.targets import NO_RATIO, check_labels
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats, Sizes, Stored
-from tensorcrp.base.validation import (
-    NO_RATIO,
-    TooFewSamples,
-    check_labels,
-    check_range,
-)
+from tensorcrp.base.validation import TooFewSamples, check_range
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.mode_rules import smallest
 from tensorcrp.baselines.modes import alternate, varying_factors
