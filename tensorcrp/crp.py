@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import TensorTransformer
+from tensorcrp.base.fit_warnings import warn_of_unfinished
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.labelled import LabelledFactors
 from tensorcrp.base.notebook import summary, with_summary
@@ -33,7 +34,6 @@ from tensorcrp.base.projections import (
     count_components,
     metric_of,
     printed_components,
-    warn_of_unfinished,
 )
 from tensorcrp.base.shrinkage import oas_reg
 from tensorcrp.base.targets import check_labels

@@ -45,7 +45,7 @@ RANK = {
     "storage.tasks": 1,
     "base.state": 1,
     "base.targets": 1,
-    "base.constant": 2,
+    "base.fit_warnings": 2,
     "base.projections": 2,
     "base.estimator": 3,
     "signals": 4,

@@ -4,10 +4,7 @@ In: values of parameters, the number of classes, the shape ``(l_1, ..., l_N)`` o
 sample. Out: a number of projections, a metric, or one error that names the value.
 """
 
-import warnings
 from math import prod
-
-from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.parameters import (
     check_choice,
@@ -94,19 +91,6 @@ def printed_components(name, n_components, callback=None):
         return told and told(p, objective, n_iter, factors)
 
     return line
-
-
-def warn_of_unfinished(converged, tol, max_iter):
-    """Warn of projections (h,) that were still gaining in their last sweep."""
-    unfinished = int((~converged).sum())
-    if unfinished and tol > 0:
-        warnings.warn(
-            f"{unfinished} of {len(converged)} projections still gained more than "
-            f"tol={tol} in sweep max_iter={max_iter}; their features are usable. Raise "
-            "max_iter or tol, or set tol=0 for a fixed number of sweeps.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def check_search_parameters(estimator):

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorcrp.base.constant import entry_deviations
-from tensorcrp.base.fitting import warn_if_unfinished
+from tensorcrp.base.fit_warnings import entry_deviations, warn_if_unfinished
 from tensorcrp.base.parameters import check_real
 from tensorcrp.base.targets import check_present
 from tensorcrp.base.threads import bounded_threads
