@@ -44,8 +44,13 @@ from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.metric import Metric
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import centred_rows
-from tensorcrp.storage.roots import ROWS, as_column, check_regular, triangle
-from tensorcrp.storage.sketch import shrink_rows
+from tensorcrp.storage.roots import (
+    ROWS,
+    as_column,
+    check_regular,
+    shrink_rows,
+    triangle,
+)
 from tensorcrp.storage.sources import as_source
 
 __all__ = ["ClassScatter"]

@@ -39,7 +39,6 @@ RANK = {
     "base.one_by_one": 1,
     "solver": 1,
     "video": 2,
-    "storage.sketch": 1,
     "storage.source_kinds": 1,
     "storage.sources": 2,
     "storage.tasks": 1,
