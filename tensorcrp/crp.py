@@ -396,4 +396,4 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
         """What is called after each projection: the user's function, and a line."""
         if not self.verbose:
             return self.callback
-        return printed_components("TensorCRP", n_components, self.callback)
+        return printed_components(n_components, self.callback)

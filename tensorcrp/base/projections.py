@@ -78,13 +78,13 @@ def check_earlier_shape(earlier, shape):
         )
 
 
-def printed_components(name, n_components, callback=None):
+def printed_components(n_components, callback):
     """A callback that prints a line per projection, and then asks another one."""
     told = callback and with_argument(callback, "factors")
 
     def line(p, objective, n_iter, factors):
         print(
-            f"[{name}] projection {p + 1}/{n_components}: "
+            f"[TensorCRP] projection {p + 1}/{n_components}: "
             f"J = {objective[0]:.4g} after {n_iter[0]} sweeps",
             flush=True,
         )
