@@ -216,7 +216,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
     n_iters_: Integers
     converged_: Flags | None
     lambda_: float
-    mixing_: Floats | None
+    mixing_: Floats | Any  # None unless `white` is set
     root_error_: float
     classes_: Array
 
