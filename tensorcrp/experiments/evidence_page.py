@@ -23,7 +23,14 @@ from tensorcrp.experiments.tables import Score, Table, best_in_columns
 COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
 PART = f"{REFERENCE}, "  # how the names of ablations begin
 # Rows of the README: what a reader knows and uses.
-KNOWN = ("TensorCRP", "TensorCRP, one start", "RidgeLDA", "linear SVM", "RBF SVM", "raw")
+KNOWN = (
+    "TensorCRP",
+    "TensorCRP, one start",
+    "RidgeLDA",
+    "linear SVM",
+    "RBF SVM",
+    "raw",
+)
 FIRST = ("RBF SVM", "raw")  # of these, on the first screen
 
 HEAD = f"""## Accuracy on real sets: `tensorcrp compare --preset real`

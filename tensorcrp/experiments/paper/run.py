@@ -86,9 +86,9 @@ def _run(args):
     sets = {name for each in experiments for name in sets_of(each)}
     check_names("data set of these experiments", args.only or [], sorted(sets))
     check_data([])
-    folder = check_output(args.out)
     if args.page is not None:
         check_page(args.page, experiments)
+    folder = check_output(args.out)
     whole = plan(experiments, args.only, args.seed)
     known = list(dict.fromkeys(run.method for run in whole))
     check_names("method of these experiments", args.methods or [], known)
