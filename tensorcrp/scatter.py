@@ -25,25 +25,32 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.targets import (
+    NOTHING_WITHIN,
+    ONE_CLASS,
+    check_present,
+    checked_weights,
+    union_of_labels,
+)
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Samples, Shape, Weighting
 from tensorcrp.base.validation import (
-    NOTHING_WITHIN,
-    ONE_CLASS,
     TooFewSamples,
-    check_present,
     check_range,
     check_stored,
-    checked_weights,
     reject_unusable,
-    union_of_labels,
 )
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.metric import Metric
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import centred_rows
-from tensorcrp.storage.roots import ROWS, as_column, check_regular, triangle
-from tensorcrp.storage.sketch import shrink_rows
+from tensorcrp.storage.roots import (
+    ROWS,
+    as_column,
+    check_regular,
+    shrink_rows,
+    triangle,
+)
 from tensorcrp.storage.sources import as_source
 
 __all__ = ["ClassScatter"]

@@ -17,7 +17,7 @@ PRINTS = {
     "plot_video": "ahead of the better of pixels and RidgeLDA by",
     "plot_matrix_case": "worst step of the objective",
     "plot_tensorly_factors": "same as components_: True",
-    "plot_choosing_parameters": "TensorCRPCV took",
+    "plot_choosing_parameters": "TensorCRPCV: ",
     "plot_multichannel": "patterns [1. 1.]",
     "plot_mne_epochs": "same as all at once: True",
     "plot_own_study": "factor of time",

@@ -7,6 +7,7 @@ classes are unique, and importing the package loads nothing optional.
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -23,7 +24,6 @@ REPOSITORY = Path(__file__).parent.parent
 # A module may import modules of a smaller number only, and those of its own room:
 # statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
-    "base.class_weights": 0,
     "base.files": 0,
     "base.labelled": 0,
     "base.memory": 0,
@@ -38,35 +38,35 @@ RANK = {
     "base.accuracy": 1,
     "base.notebook": 1,
     "base.one_by_one": 1,
-    "solver": 1,
-    "video": 2,
-    "storage.sketch": 1,
-    "storage.source_kinds": 1,
-    "storage.sources": 2,
-    "storage.tasks": 1,
     "base.state": 1,
-    "base.constant": 2,
+    "base.targets": 1,
+    "solver": 1,
+    "storage.source_kinds": 1,
+    "storage.tasks": 1,
+    "base.fit_warnings": 2,
     "base.projections": 2,
-    "base.estimator": 3,
-    "signals": 4,
-    "datasets": 3,  # reads clips through video
-    "storage.roots": 2,
     "storage.device_samples": 2,
+    "storage.roots": 2,
+    "storage.sources": 2,
+    "video": 2,
+    "base.estimator": 3,
+    "datasets": 3,  # reads clips through video
     "storage.centred": 3,
-    "storage.chunks": 4,
+    "preprocessing": 4,
     "scatter": 4,
-    "storage.chunk_statistics": 5,
+    "signals": 4,
+    "storage.chunks": 4,
     "base.shrinkage": 5,
     "base.whitening": 5,
+    "storage.chunk_statistics": 5,
     "base.batches": 6,
     "base.fitting": 7,
-    "preprocessing": 4,
-    "crp": 8,
     "baselines": 8,
+    "crp": 8,
     "patterns": 8,
     "model_selection": 9,
-    "plotting": 10,
     "files": 10,  # classifiers of files
+    "plotting": 10,
     "persistence": 11,
     "__init__": 12,
     "report": 13,
@@ -169,6 +169,16 @@ def test_imports_point_downwards():
             allowed = other == me or number(other) < number(me)
             words = f"{me} ({number(me)}) imports {other} ({number(other)})"
             assert allowed, f"{dotted(path)}: {words}"
+
+
+def test_the_contributors_table_has_every_room_on_its_layer():
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)
+    named = [(room, int(n)) for n, rooms in rows for room in rooms.split(", ")]
+    inside = {name: n for name, n in RANK.items() if not name.startswith("__")}
+    assert {room.strip("`"): n for room, n in named} == inside
+    numbers = [int(n) for n, _ in rows]
+    assert len(named) == len(inside) and numbers == sorted(numbers, reverse=True)
 
 
 def test_private_modules_stay_in_their_package():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
-from tensorcrp.base.constant import MINORITY
+from tensorcrp.base.fit_warnings import MINORITY
 from tensorcrp.baselines import (
     HODA,
     MPCA,

@@ -39,6 +39,7 @@ from tensorcrp.experiments.evidence import (
 )
 from tensorcrp.experiments.evidence_page import (
     ablation_table,
+    headline,
     section,
     slim,
     summary,
@@ -335,6 +336,9 @@ def test_sections_are_functions_of_rows(evidence):
     assert "TensorCRPCV 70.0" in text and "raw with 68.8" in text
     assert "Behind by more than one standard error on b (raw)." in text
     assert summary(evidence.all).count("\n| ") >= 3
+    first = headline(evidence.all, "[{}](page)")
+    assert "| TensorCRPCV | **70.0** |\n| raw | 68.8 |\n" in first
+    assert "MPCA" not in first and first.endswith("](page).\n")
     page = with_section("# Title\n\nWords.\n", "x", "first")
     assert page.startswith("# Title\n\nWords.\n") and "first" in page
     again = with_section(page + "After.\n", "x", "second")

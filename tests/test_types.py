@@ -4,6 +4,7 @@
 They find something in the same script with one mistake in it.
 """
 
+import doctest
 import importlib
 import inspect
 import json
@@ -197,6 +198,26 @@ def test_checkers_find_nothing_in_a_study(checker, tmp_path):
         pytest.importorskip(package)
     shutil.copy(STUDY, tmp_path)
     assert lines_with_errors(checker, tmp_path) == set()
+
+
+@pytest.mark.skipif(not has_mypy(), reason="no mypy")
+def test_mypy_finds_nothing_in_the_code_of_the_pages(tmp_path):
+    """All calls of README and pages; pyright does not know scikit-learn's types."""
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for number, code in enumerate(
+        re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    ):
+        (tmp_path / f"readme_{number}.py").write_text(code, encoding="utf-8")
+    for page in (REPOSITORY / "docs").glob("*.rst"):
+        examples = doctest.DocTestParser().get_examples(page.read_text("utf-8"))
+        code = "".join(each.source for each in examples)
+        (tmp_path / f"page_{page.stem}.py").write_text(code, encoding="utf-8")
+    (tmp_path / "page_wrong.py").write_text("import tensorcrp; tensorcrp.crp2\n")
+    command, env = mypy(tmp_path)
+    command[command.index("--strict")] = "--ignore-missing-imports"
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env)
+    errors = re.findall(r"^.*error:.*$", run.stdout, re.MULTILINE)
+    assert [each.split(":")[0] for each in errors] == ["page_wrong.py"], run.stdout
 
 
 @pytest.mark.parametrize("checker", CHECKERS)

@@ -2,10 +2,11 @@
 
     python docs/pictures/journey.py
 
-follows a few calls on 30 samples of 6x7 and prints, for each, the number of modules and
-functions that run, the number of calls from one module to another, and the depth of
-nested calls. Sphinx calls `draw`, which draws ``TensorCRP.fit``: one line per call from
-one module to another, in the order in which they happen.
+follows a few calls on 30 samples of 6x7 and prints, for each, the number of rooms
+(packages, or modules beside them), modules and functions that run, the number of calls
+from one module to another, and the depth of nested calls. Sphinx calls `draw`, which
+draws ``TensorCRP.fit``: one line per call from one module to another, in the order in
+which they happen.
 """
 
 import sys
@@ -67,9 +68,11 @@ class Journey:
         self.open[frame] = call
 
     def row(self):
-        """Modules, functions, calls across modules, depth."""
+        """Rooms, modules, functions, calls across modules, depth."""
+        rooms = {module.partition(".")[0] for module in self.modules} - {"__init__"}
         across = sum(self.across.values())
-        return len(self.modules), len(self.functions), across, self.deepest
+        sizes = (len(each) for each in (rooms, self.modules, self.functions))
+        return *sizes, across, self.deepest
 
 
 def _outer(frame):
@@ -141,10 +144,11 @@ def follow(call):
 
 def table():
     """The printed table, 80 columns at most."""
-    names = "call", "modules", "functions", "calls across", "depth"
-    lines = ["{:<22}{:>9}{:>11}{:>14}{:>7}".format(*names)]
+    names = "call", "rooms", "modules", "functions", "calls across", "depth"
+    form = "{:<22}{:>7}{:>9}{:>11}{:>14}{:>7}"
+    lines = [form.format(*names)]
     for name, call in calls():
-        lines.append("{:<22}{:>9}{:>11}{:>14}{:>7}".format(name, *follow(call).row()))
+        lines.append(form.format(name, *follow(call).row()))
     return "\n".join(lines)
 
 

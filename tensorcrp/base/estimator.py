@@ -8,12 +8,10 @@ that names the value and the repair.
 from __future__ import annotations
 
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -26,7 +24,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from tensorcrp.base.class_weights import class_weighted
 from tensorcrp.base.namespace import (
     adopted,
     as_type,
@@ -38,18 +35,23 @@ from tensorcrp.base.namespace import (
 )
 from tensorcrp.base.one_by_one import features_of_each
 from tensorcrp.base.state import OneState
+from tensorcrp.base.targets import (
+    check_present,
+    check_weights,
+    class_weighted,
+    weights_in_range,
+)
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
 from tensorcrp.base.validation import (
     check_alike,
     check_chunks,
     check_finite,
     check_modes,
-    check_present,
     check_stored,
-    check_weights,
+    compare_shape,
     objects_explained,
     reject_unusable,
-    weights_in_range,
+    sample_shape_of,
 )
 from tensorcrp.solver.cp import working_dtype
 from tensorcrp.storage.sources import as_source, is_dask, map_samples
@@ -197,22 +199,35 @@ def check_samples(
     check_modes(given)
     if y is not None:
         check_classification_targets(y)
+    weight = _weights(estimator, given, y, sample_weight, any_unit)
+    X = given if source is None else _at_hand(source, lazy)
+    if source is None or not lazy:
+        check_finite(X)
+    _set_shapes(estimator, X, reset)
+    return X.reshape(len(X), *estimator.sample_shape_), y, weight
+
+
+def _weights(estimator, X, y, sample_weight, any_unit):
+    """Checked weights of samples times those of their classes, or None."""
     if sample_weight is not None:
         sample_weight = _check_sample_weight(
-            sample_weight, given, dtype=np.float64, ensure_non_negative=True
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
         if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
             raise ValueError("Sample weights must contain a non-zero number.")
     class_weight = getattr(estimator, "class_weight", None)
-    sample_weight = class_weighted(class_weight, y, sample_weight)
-    if sample_weight is not None:
-        if any_unit:
-            sample_weight = weights_in_range(sample_weight)
-        check_weights(sample_weight)
-    X = given if source is None else _at_hand(source, lazy)
-    if source is None or not lazy:
-        check_finite(X)
-    shape = _sample_shape(estimator, X)
+    weight = class_weighted(class_weight, y, sample_weight)
+    if weight is None:
+        return None
+    if any_unit:
+        weight = weights_in_range(weight)
+    check_weights(weight)
+    return weight
+
+
+def _set_shapes(estimator, X, reset):
+    """Set the shapes of a sample, or compare them with those of earlier batches."""
+    shape = sample_shape_of(estimator, X)
     if reset:
         estimator.input_shape_, estimator.sample_shape_ = X.shape[1:], shape
     elif shape != estimator.sample_shape_:
@@ -221,7 +236,6 @@ def check_samples(
             f"those of the batches so far had shape {estimator.sample_shape_}. Set it "
             "back, or start over with fit or with a clone."
         )
-    return X.reshape(len(X), *estimator.sample_shape_), y, sample_weight
 
 
 def check_tensor(estimator, X, lazy=True):
@@ -304,41 +318,3 @@ def check_features(estimator, X):
         features = features.astype(working_dtype(features), copy=False)
     check_finite(features)
     return features
-
-
-def _sample_shape(estimator, X):
-    """Shape of one sample: ``sample_shape`` if X is flattened, else X's own."""
-    given = estimator.sample_shape
-    if given is None or tuple(given) == X.shape[1:]:
-        return X.shape[1:]
-    if X.ndim != 2:
-        raise ValueError(
-            f"sample_shape={given} is for flattened samples, but those of X have shape "
-            f"{X.shape[1:]}; leave sample_shape out."
-        )
-    if prod(given) != X.shape[1]:
-        raise ValueError(
-            f"sample_shape={given} has {prod(given)} entries, but the samples "
-            f"of X have {X.shape[1]}; give the shape of one sample."
-        )
-    return tuple(given)
-
-
-def compare_shape(estimator, X):
-    """Compare every mode; scikit-learn itself looks at the first one alone."""
-    if issparse(X):
-        return  # scikit-learn says how to convert it
-    whole = tuple(getattr(X, "shape", None) or np.asarray(X).shape)
-    shape, fitted = whole[1:], estimator.input_shape_
-    if shape == fitted or (len(shape) < 2 and len(fitted) < 2):
-        return
-    name = type(estimator).__name__
-    if whole == fitted:
-        raise ValueError(
-            f"X has shape {whole}, that of a single sample of {name}; add an axis of "
-            "samples: X[None]."
-        )
-    raise ValueError(
-        f"X has samples of shape {shape}, but {name} was fitted on samples of shape "
-        f"{fitted}; reshape or resample X to match."
-    )

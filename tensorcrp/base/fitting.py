@@ -9,29 +9,32 @@ a dask array; then only their statistics, or blocks of them, are ever in memory.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from math import inf, prod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.batches import joined, statistics_of_batches
-from tensorcrp.base.class_weights import check_batches, check_no_class_weight
-from tensorcrp.base.constant import class_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
+from tensorcrp.base.fit_warnings import (
+    class_probes,
+    warn_if_constant,
+    warn_of_a_new_start,
+    warn_of_an_offset,
+)
 from tensorcrp.base.memory import memory_limit
 from tensorcrp.base.parameters import check_common
 from tensorcrp.base.state import forget, replaced_at_once
-from tensorcrp.base.types import Samples
-from tensorcrp.base.validation import (
+from tensorcrp.base.targets import (
     NO_RATIO,
-    TooFewSamples,
+    check_batches,
     check_labels,
-    check_range,
+    check_no_class_weight,
 )
+from tensorcrp.base.types import Samples
+from tensorcrp.base.validation import TooFewSamples, check_range
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.cp import working_dtype
 from tensorcrp.storage.roots import root_bytes
@@ -122,7 +125,7 @@ class ScatterFit:
             check_batches(new)
             so_far = getattr(new, "_scatter", None)
             if so_far is None:
-                _warn_of_a_new_start(new)
+                warn_of_a_new_start(new)
                 forget(new)
             X, y, weight = new._check(X, y, sample_weight, reset=so_far is None)
             batch = new._checked_statistics(X, y, weight)
@@ -289,40 +292,3 @@ def _which_root(estimator, scatter, max_memory):
 def check_within(scatter):
     """Reject statistics with one class, or without variation within the classes."""
     scatter.ridge(1.0, nothing=NO_RATIO)
-
-
-def warn_if_unfinished(estimator, result, stacklevel=5):
-    """Warn of a method that gets better with every sweep and was not done.
-
-    The caller of `fit` is `stacklevel` calls away.
-    """
-    if not result.converged and estimator.tol > 0:
-        warnings.warn(
-            f"the objective still gained more than tol={estimator.tol} in sweep "
-            f"max_iter={estimator.max_iter}; the features are usable. Raise max_iter "
-            "or tol, or set tol=0 for a fixed number of sweeps.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
-
-
-def warn_of_an_offset(scatter):
-    """Warn if float32 features would lose the deviations behind the means."""
-    deviation = np.sqrt(scatter.trace / (scatter.counts.sum() * prod(scatter.shape)))
-    offset = np.abs(scatter.means).max()
-    if offset > 1e4 * deviation > 0:
-        warnings.warn(
-            f"the means of X are up to {offset / deviation:.0e} times its deviations: "
-            "features in float32 lose digits to them. Pass X.astype(float), or "
-            "subtract one tensor from all samples, e.g. their mean.",
-            stacklevel=5,
-        )
-
-
-def _warn_of_a_new_start(estimator):
-    if estimator.__sklearn_is_fitted__():
-        warnings.warn(
-            "partial_fit starts over: fit keeps no statistics of its samples. "
-            "Give every batch to partial_fit to add them up.",
-            stacklevel=3,
-        )

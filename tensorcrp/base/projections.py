@@ -4,12 +4,8 @@ In: values of parameters, the number of classes, the shape ``(l_1, ..., l_N)`` o
 sample. Out: a number of projections, a metric, or one error that names the value.
 """
 
-import warnings
 from math import prod
 
-from sklearn.exceptions import ConvergenceWarning
-
-from tensorcrp.base.class_weights import check_class_weight
 from tensorcrp.base.parameters import (
     check_choice,
     check_integer,
@@ -20,6 +16,7 @@ from tensorcrp.base.parameters import (
     random_source,
     with_argument,
 )
+from tensorcrp.base.targets import check_class_weight
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.given import NAMED, given_starts
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
@@ -81,32 +78,19 @@ def check_earlier_shape(earlier, shape):
         )
 
 
-def printed_components(name, n_components, callback=None):
+def printed_components(n_components, callback):
     """A callback that prints a line per projection, and then asks another one."""
     told = callback and with_argument(callback, "factors")
 
     def line(p, objective, n_iter, factors):
         print(
-            f"[{name}] projection {p + 1}/{n_components}: "
+            f"[TensorCRP] projection {p + 1}/{n_components}: "
             f"J = {objective[0]:.4g} after {n_iter[0]} sweeps",
             flush=True,
         )
         return told and told(p, objective, n_iter, factors)
 
     return line
-
-
-def warn_of_unfinished(converged, tol, max_iter):
-    """Warn of projections (h,) that were still gaining in their last sweep."""
-    unfinished = int((~converged).sum())
-    if unfinished and tol > 0:
-        warnings.warn(
-            f"{unfinished} of {len(converged)} projections still gained more than "
-            f"tol={tol} in sweep max_iter={max_iter}; their features are usable. Raise "
-            "max_iter or tol, or set tol=0 for a fixed number of sweeps.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def check_search_parameters(estimator):

@@ -1,12 +1,14 @@
-"""Arrays that are rejected before any work, whatever the estimator.
+"""Samples that are rejected before any work, whatever the estimator.
 
-In: what a caller passes as X, y or sample_weight, or the size of deviations.
-Out: nothing, or one error with the repair.
+In: what a caller passes as X, rows of the solver, or the size of deviations.
+Out: nothing, or one error with the repair. Labels and weights are in `targets`.
 """
 
 from contextlib import contextmanager
+from math import prod
 
 import numpy as np
+from scipy.sparse import issparse
 
 
 class TooFewSamples(ValueError):
@@ -145,79 +147,6 @@ def check_modes(X):
             )
 
 
-def check_present(y):
-    """Reject labels that are missing: None, NaN, NaT or pandas.NA."""
-    y = np.asarray(y)
-    if y.dtype.kind in "mM":
-        missing = np.isnat(y)
-    elif y.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in y.flat], bool)
-    else:
-        return  # scikit-learn names NaN among numbers
-    if missing.any():
-        first = int(np.flatnonzero(missing)[0])
-        raise ValueError(
-            f"y contains NaN or another mark of a missing label, {y.flat[first]!r}, "
-            f"first at sample {first}. Leave such samples out, or give them a label."
-        )
-
-
-def _is_missing(label):
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):  # pandas.NA is neither equal nor different
-        return True
-
-
-def check_weights(weight):
-    """Reject weights (n,) whose scale would take all digits of the objective."""
-    largest = weight.max()
-    if not LIGHTEST <= largest <= HEAVIEST:
-        raise ValueError(
-            f"sample_weight has a largest value of {largest:.1e}; it must be between "
-            f"{LIGHTEST:g} and {HEAVIEST:g}. Divide all weights, of all batches, by "
-            "one number of that size: a relative ridge does not depend on their scale."
-        )
-
-
-def weights_in_range(weight):
-    """Weights (n,) in a unit that `check_weights` accepts.
-
-    They are divided by a power of four, and so their square roots by a power of two:
-    both are exact.
-    """
-    largest = weight.max()
-    if LIGHTEST <= largest <= HEAVIEST:
-        return weight
-    scaled = np.ldexp(weight, -(np.frexp(largest)[1] // 2 * 2))
-    if np.count_nonzero(scaled) < np.count_nonzero(weight):
-        raise ValueError(
-            f"sample_weight has values from {weight[weight > 0].min():.1e} to "
-            f"{largest:.1e}, further apart than numbers of one unit can be. Set the "
-            "smallest weights to 0."
-        )
-    return scaled
-
-
-def checked_weights(weight, X, y):
-    """Weights (n,) of samples and labels that belong together, or an error."""
-    if X.ndim < 2 or y.shape != X.shape[:1]:
-        raise ValueError(
-            f"X needs shape (n, l_1, ..., l_N) and y shape (n,), got {X.shape} and "
-            f"{y.shape}."
-        )
-    weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
-    if weight.shape != y.shape or not (weight >= 0).all() or not weight.any():
-        raise ValueError(
-            f"sample_weight needs {len(y)} numbers, none negative and not all zero."
-        )
-    check_weights(weight)
-    return weight
-
-
-LIGHTEST, HEAVIEST = 1e-100, 1e100
-
-
 def check_range(largest, total):
     """Reject deviations whose sum of squares overflows, underflows or is NaN."""
     if not (LEAST_TOTAL <= total < np.inf or largest == 0):
@@ -280,68 +209,6 @@ def _sizes(X):
     return few if len(X.chunks[0]) <= 3 else f"{few}, ..."
 
 
-ONE_CLASS = (
-    "y has fewer than two classes, {}: with one class there is nothing to separate. "
-    "Pass samples of two classes or more."
-)
-_EQUAL = (
-    "nothing varies within the classes (every class has one sample, or all its samples "
-    "are equal), so {}. Pass two different samples of some class{}."
-)
-# For methods with a parameter reg_scale, and for those without one.
-NOTHING_WITHIN = _EQUAL.format(
-    'reg_scale="relative" has no scale', ', or set reg_scale="absolute"'
-)
-NO_RATIO = _EQUAL.format("the between/within ratio is undefined", "")
-
-
-def union_of_labels(one, other):
-    """Sorted labels of two batches, in a type that keeps every one of them.
-
-    NumPy's common type of int64 and uint64 is float64, in which integers beyond 2**53
-    become equal.
-    """
-    if (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
-        raise ValueError(
-            f"cannot merge labels {other} with labels {one}: use numbers in every "
-            "batch, or strings in every batch."
-        )
-    types = (np.result_type(one, other), one.dtype, other.dtype)
-    for dtype in types:
-        if all(_fits(labels, dtype) for labels in (one, other)):
-            return np.union1d(one.astype(dtype), other.astype(dtype))
-    raise ValueError(
-        f"cannot merge labels of type {other.dtype} with labels of type {one.dtype}: "
-        "no type of numbers holds both exactly. Use one type in every batch."
-    )
-
-
-def _fits(labels, dtype):
-    """Whether labels can be converted and are the same afterwards."""
-    if labels.dtype.kind not in "iuf" or labels.dtype == dtype:
-        return True
-    with np.errstate(invalid="ignore"):
-        cast = labels.astype(dtype)
-    if {labels.dtype.kind, cast.dtype.kind} == {"i", "u"} and (labels < 0).any():
-        return False
-    # As Python numbers, which are compared exactly; back and forth may wrap around.
-    return cast.tolist() == labels.tolist()
-
-
-def check_labels(y, weight=None, reg_scale="relative", nothing=None):
-    """Reject labels that cannot work before any statistics are made.
-
-    `nothing` says what to do if no class can have two different samples; by default
-    the words of an estimator that has a parameter `reg_scale`.
-    """
-    used = y if weight is None else y[weight > 0]
-    classes, counts = np.unique(used, return_counts=True)
-    if len(classes) < 2:
-        raise TooFewSamples(ONE_CLASS.format(classes))
-    if reg_scale == "relative" and counts.max() == 1:
-        raise TooFewSamples(nothing or NOTHING_WITHIN)
-
-
 def check_chunk(block, shape, number):
     """Reject a chunk of a dask array that is not of the declared shape.
 
@@ -398,3 +265,41 @@ def _slice_of(bad):
         if (index == index[0]).all():
             return f", all of them at index {index[0]} of mode {mode}"
     return ""
+
+
+def sample_shape_of(estimator, X):
+    """Shape of one sample: ``sample_shape`` if X is flattened, else X's own."""
+    given = estimator.sample_shape
+    if given is None or tuple(given) == X.shape[1:]:
+        return X.shape[1:]
+    if X.ndim != 2:
+        raise ValueError(
+            f"sample_shape={given} is for flattened samples, but those of X have shape "
+            f"{X.shape[1:]}; leave sample_shape out."
+        )
+    if prod(given) != X.shape[1]:
+        raise ValueError(
+            f"sample_shape={given} has {prod(given)} entries, but the samples "
+            f"of X have {X.shape[1]}; give the shape of one sample."
+        )
+    return tuple(given)
+
+
+def compare_shape(estimator, X):
+    """Compare every mode; scikit-learn itself looks at the first one alone."""
+    if issparse(X):
+        return  # scikit-learn says how to convert it
+    whole = tuple(getattr(X, "shape", None) or np.asarray(X).shape)
+    shape, fitted = whole[1:], estimator.input_shape_
+    if shape == fitted or (len(shape) < 2 and len(fitted) < 2):
+        return
+    name = type(estimator).__name__
+    if whole == fitted:
+        raise ValueError(
+            f"X has shape {whole}, that of a single sample of {name}; add an axis of "
+            "samples: X[None]."
+        )
+    raise ValueError(
+        f"X has samples of shape {shape}, but {name} was fitted on samples of shape "
+        f"{fitted}; reshape or resample X to match."
+    )

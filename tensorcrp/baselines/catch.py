@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorcrp.base.constant import entry_deviations
-from tensorcrp.base.fitting import warn_if_unfinished
+from tensorcrp.base.fit_warnings import entry_deviations, warn_if_unfinished
 from tensorcrp.base.namespace import host
 from tensorcrp.base.parameters import check_real
+from tensorcrp.base.targets import check_present
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.base.validation import check_present, reject_unusable
+from tensorcrp.base.validation import reject_unusable
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.group_lasso import group_lasso, group_sizes
 from tensorcrp.baselines.ridge_lda import VectorTransformer, ridge_discriminants

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tensorcrp.base.fitting import warn_if_unfinished
+from tensorcrp.base.fit_warnings import warn_if_unfinished
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats

@@ -19,18 +19,14 @@ from scipy.linalg import cholesky
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 
-from tensorcrp.base.constant import sample_probes, warn_if_constant
 from tensorcrp.base.estimator import UNLABELLED, check_samples
+from tensorcrp.base.fit_warnings import sample_probes, warn_if_constant
 from tensorcrp.base.parameters import check_choice, check_common, check_integer
 from tensorcrp.base.state import forget, replaced_at_once
+from tensorcrp.base.targets import NO_RATIO, check_labels
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats, Sizes, Stored
-from tensorcrp.base.validation import (
-    NO_RATIO,
-    TooFewSamples,
-    check_labels,
-    check_range,
-)
+from tensorcrp.base.validation import TooFewSamples, check_range
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.mode_rules import smallest
 from tensorcrp.baselines.modes import alternate, varying_factors

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from tensorcrp.base.fitting import check_within, warn_if_unfinished
+from tensorcrp.base.fit_warnings import warn_if_unfinished
+from tensorcrp.base.fitting import check_within
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats

@@ -13,7 +13,8 @@ from numbers import Real
 
 import numpy as np
 
-from tensorcrp.base.fitting import ScatterFit, warn_if_unfinished
+from tensorcrp.base.fit_warnings import warn_if_unfinished
+from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats, Sizes
 from tensorcrp.base.validation import TooFewSamples

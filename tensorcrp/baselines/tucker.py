@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorcrp.base.estimator import TensorTransformer, check_features
-from tensorcrp.base.fitting import ScatterFit, check_within, warn_if_unfinished
+from tensorcrp.base.fit_warnings import warn_if_unfinished
+from tensorcrp.base.fitting import ScatterFit, check_within
 from tensorcrp.base.namespace import as_type, is_foreign, namespace_of, put
 from tensorcrp.base.one_by_one import cores_of_each
 from tensorcrp.base.threads import bounded_threads

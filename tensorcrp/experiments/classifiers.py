@@ -38,12 +38,12 @@ def nearest_mean(features, y, others):
     return NearestCentroid().fit(features, y).predict(others)
 
 
-def svm_right(features, y, others, truth, costs=COSTS):
-    """Right answers (costs,) of the SVM, from Gram matrices that all C share."""
+def svm_right(features, y, others, truth):
+    """Right answers of the SVM for each of `COSTS`, from Gram matrices they share."""
     unit = _unit(features)
     scaled = features / unit
     inner, outer = scaled @ scaled.T, (others / unit) @ scaled.T
-    return np.array([_right(inner, y, outer, truth, C) for C in costs])
+    return np.array([_right(inner, y, outer, truth, C) for C in COSTS])
 
 
 def middle_of_best(counts):

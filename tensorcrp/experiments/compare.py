@@ -127,7 +127,7 @@ def compare_methods(
     data: Sequence[str] | None = None,
     *,
     methods: Sequence[str] | None = None,
-    per_class: Sequence[float] | None = None,
+    per_class: float | Sequence[float] | None = None,
     repeats: int = 5,
     seed: int = 0,
     jobs: int = 1,
@@ -149,7 +149,7 @@ def compare_methods(
     methods : sequence of str, default=None
         Names of registered methods, or ``"MODULE:CLASS"``; None for all methods. See
         `register_method`.
-    per_class : sequence of int or float, default=None
+    per_class : int, float or sequence of them, default=None
         Training samples per class, at least 3, or their share of all; None for 5 and
         10, or the sizes of `preset`.
     repeats : int, default=5

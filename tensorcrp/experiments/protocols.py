@@ -118,8 +118,3 @@ def protocol_cells(name, data):
         if train <= OUR_MOST:
             few = n if data.splits else min(n, OUR_SPLITS)
             yield from ((train, method, 0, few) for method in OURS)
-
-
-def protocol_methods():
-    """Names of all methods that some protocol runs."""
-    return [*QUICK, S_LDA, *OURS]

@@ -6,7 +6,7 @@ component over block updates or over sweeps, which never decreases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ class ConvergenceDisplay:
     ----------
     objective : sequence of arrays
         J after each block update; the arrays may differ in length.
-    labels : sequence of str, default=None
+    labels : iterable of str, default=None
         Names of the lines; None for "projection 1", "projection 2", ...
     order : int, default=1
         Number of modes, that is, of block updates in a sweep.
@@ -67,7 +67,7 @@ class ConvergenceDisplay:
         self,
         objective: Sequence[ArrayLike],
         *,
-        labels: Sequence[str] | None = None,
+        labels: Iterable[str] | None = None,
         order: int = 1,
     ) -> None:
         self.objective = [np.asarray(curve, float) for curve in objective]

@@ -8,7 +8,7 @@ dark and blue, positive ones light and yellow, and zero is gray.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ class ProjectionDisplay:
         The projections.
     factors : sequence of array-like of shape (h, l_m, k), default=None
         Their CP factors, for ``kind="factors"``.
-    labels : sequence of str, default=None
+    labels : iterable of str, default=None
         Names of the projections; None for "W 1", "W 2", ...
     mode_names : sequence of str, default=None
         What the modes are, e.g. ``("channel", "time (s)")``.
@@ -93,7 +93,7 @@ class ProjectionDisplay:
         components: ArrayLike,
         factors: Sequence[ArrayLike] | None = None,
         *,
-        labels: Sequence[str] | None = None,
+        labels: Iterable[str] | None = None,
         mode_names: Sequence[str] | None = None,
         mode_values: Sequence[ArrayLike | None] | None = None,
         patterns: Sequence[ArrayLike] | None = None,

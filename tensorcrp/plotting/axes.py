@@ -76,19 +76,19 @@ def fitted(estimator, *names):
     return model
 
 
-def check_components(components, count, name="components"):
+def check_components(components, count):
     """Numbers of components as a list, from one, several, or None for all."""
     if components is None:
         return list(range(count))
     numbers = [components] if isinstance(components, Integral) else list(components)
     if not numbers:
-        raise ValueError(f"{name} is empty: name at least one of 0 to {count - 1}.")
+        raise ValueError(f"components is empty: name at least one of 0 to {count - 1}.")
     for number in numbers:
         integer = isinstance(number, Integral) and not isinstance(number, bool)
         if not integer or not 0 <= number < count:
             raise ValueError(
-                f"{name}={components!r}: {number!r} is none of the {count} there are; "
-                f"they are numbered from 0 to {count - 1}."
+                f"components={components!r}: {number!r} is none of the {count} there "
+                f"are; they are numbered from 0 to {count - 1}."
             )
     return [int(number) for number in numbers]
 

@@ -68,7 +68,7 @@ class Part:
     html: str
 
 
-def page(title, parts, command="", note=""):
+def page(title, parts, command=""):
     """One HTML page: title, command, date, and parts in their order.
 
     Paths may hold bytes that are no UTF-8, which no page can: they are spelled out.
@@ -82,7 +82,7 @@ def page(title, parts, command="", note=""):
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{STYLE}</style></head><body><main>"
         f"<h1>{escape(title)}</h1>{shown}"
-        f'<p class="soft">tensorcrp {__version__}, {escape(date)}{escape(note)}</p>'
+        f'<p class="soft">tensorcrp {__version__}, {escape(date)}</p>'
         f"{body}</main></body></html>\n"
     )
     return text.encode("utf-8", "backslashreplace").decode()

@@ -112,7 +112,7 @@ def signed_bars(names, values, title):
     return _plot(drawn, bottom + 4, title)
 
 
-def curve(values, places, title, height=90):
+def curve(values, places, title):
     """A curve over places such as times, with zero and the ends of the places.
 
     Parameters
@@ -120,10 +120,8 @@ def curve(values, places, title, height=90):
     values, places : ndarrays of shape (n,)
     title : str
         What is drawn, for readers who do not see it.
-    height : int, default=90
-        Of the curve.
     """
-    values, places = np.asarray(values, float), np.asarray(places, float)
+    values, places, height = np.asarray(values, float), np.asarray(places, float), 90
     shares = values / (np.abs(values).max() or 1.0)
     along = (places - places[0]) / (np.ptp(places) or 1.0)
     points = " ".join(

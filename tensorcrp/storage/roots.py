@@ -1,13 +1,15 @@
 """Roots of a scatter: rows ``A_j`` with ``sum_j <A_j, W>^2`` the scatter of W.
 
 In: rows (n, l_1, ..., l_N), as arrays or in blocks. Out: a triangular root with at most
-P rows, how many bytes a root takes, and whether the scatter can do without a ridge.
+P rows, or fewer rows with nearly the same scatter; how many bytes a root takes, and
+whether the scatter can do without a ridge.
 """
 
 from math import prod
 
 import numpy as np
 
+from tensorcrp.base.namespace import as_type, host, put
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.solver.linalg import fold_rows
 
@@ -25,6 +27,38 @@ def triangle(blocks, start=None):
             root = np.zeros((block.shape[1],) * 2, order="F")
         root = fold_rows(root, block.astype(float, copy=False))
     return root  # LAPACK's order of columns is that of samples that come last
+
+
+def shrink_rows(rows, number):
+    """At most `number` rows ``B`` of nearly the same scatter, and delta.
+
+    Frequent directions: ``0 <= A^T A - B^T B <= delta I`` and ``delta <= ||A||_F^2 /
+    (number + 1)``. Directions of little scatter are given up, and every other one loses
+    as much scatter as the largest of those (E. Liberty, "Simple and deterministic
+    matrix sketching", 2013).
+
+    Parameters
+    ----------
+    rows : array of shape (n, P)
+        With n > number; on a device, products are made there.
+    number : int
+
+    Returns
+    -------
+    shrunk : array of shape (at most number, P)
+        In float64, of the kind of `rows`.
+    delta : float
+        Largest eigenvalue that ``A^T A - B^T B`` can have.
+    """
+    rows = as_type(rows, np.float64)
+    inner = host(rows @ rows.T)
+    squares, vectors = np.linalg.eigh(inner)  # of the singular values of A
+    delta = max(0.0, squares[-number - 1])
+    keep = squares > delta
+    if not keep.any():  # all directions alike: none is worth more than the others
+        return put(np.zeros((1, rows.shape[1])), rows), float(delta)
+    shares = np.sqrt(1 - delta / squares[keep])
+    return put((vectors[:, keep] * shares).T, rows) @ rows, float(delta)
 
 
 def root_bytes(shape, dtype):

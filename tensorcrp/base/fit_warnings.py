@@ -1,7 +1,7 @@
-"""A warning of features that are the same for all training samples.
+"""What a fit warns of: constant features, unfinished iterations, lost digits.
 
 In: class statistics or samples ``(n, l_1, ..., l_N)``, and a fitted linear map. Out: a
-warning that says how many of its features are constant.
+warning that says what is amiss and what to do.
 
 Whether a feature varies is seen on *probes*: sums of the deviations of all samples,
 each divided by its size, with random weights. A constant feature is zero on all of
@@ -12,8 +12,10 @@ anywhere.
 
 import warnings
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.solver.row_sums import unit_rows
 
@@ -136,3 +138,56 @@ def _varying(estimator, probes):
         features = np.abs(estimator._linear_features(probes))
         most = estimator._linear_features(np.abs(probes), magnitudes=True)
     return (features > NULL * most).any(axis=0)
+
+
+# --- numbers and iterations ---
+
+
+def warn_of_unfinished(converged, tol, max_iter):
+    """Warn of projections (h,) that were still gaining in their last sweep."""
+    unfinished = int((~converged).sum())
+    if unfinished and tol > 0:
+        warnings.warn(
+            f"{unfinished} of {len(converged)} projections still gained more than "
+            f"tol={tol} in sweep max_iter={max_iter}; their features are usable. Raise "
+            "max_iter or tol, or set tol=0 for a fixed number of sweeps.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def warn_if_unfinished(estimator, result, stacklevel=5):
+    """Warn of a method that gets better with every sweep and was not done.
+
+    The caller of `fit` is `stacklevel` calls away.
+    """
+    if not result.converged and estimator.tol > 0:
+        warnings.warn(
+            f"the objective still gained more than tol={estimator.tol} in sweep "
+            f"max_iter={estimator.max_iter}; the features are usable. Raise max_iter "
+            "or tol, or set tol=0 for a fixed number of sweeps.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_an_offset(scatter):
+    """Warn if float32 features would lose the deviations behind the means."""
+    deviation = np.sqrt(scatter.trace / (scatter.counts.sum() * prod(scatter.shape)))
+    offset = np.abs(scatter.means).max()
+    if offset > 1e4 * deviation > 0:
+        warnings.warn(
+            f"the means of X are up to {offset / deviation:.0e} times its deviations: "
+            "features in float32 lose digits to them. Pass X.astype(float), or "
+            "subtract one tensor from all samples, e.g. their mean.",
+            stacklevel=5,
+        )
+
+
+def warn_of_a_new_start(estimator):
+    if estimator.__sklearn_is_fitted__():
+        warnings.warn(
+            "partial_fit starts over: fit keeps no statistics of its samples. "
+            "Give every batch to partial_fit to add them up.",
+            stacklevel=3,
+        )
