@@ -54,6 +54,7 @@ from tensorcrp.experiments.reproduce import protocols_from
 from tensorcrp.experiments.runs import execute
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
 from tensorcrp.experiments.spatial_lda import fit_spatial_lda
+from tensorcrp.experiments.store import TIMES
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import Score, Table
 
@@ -326,7 +327,7 @@ def test_a_slim_row_says_the_same():
 
 def test_compact_rows_keep_times_where_asked():
     rows = [row("a", i, "m", 50 + i) for i in range(2)]
-    again = expand(compact([slim(each) for each in rows], times=True))
+    again = expand(compact([slim(each) for each in rows], times=TIMES))
     assert again == rows
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, PUBLISHED
+from tensorcrp.experiments.store import CPU
 from tensorcrp.experiments.summaries import ORDER
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
@@ -53,8 +54,8 @@ def protocol_page(rows):
 
 def _time(rows):
     """How long the runs took."""
-    seconds = sum(row.get("seconds", 0.0) for row in rows.all)
-    return f"The {len(rows.all)} runs took {seconds / 60:.0f} minutes, one thread each."
+    seconds = sum(row.get(CPU, 0.0) for row in rows.all)
+    return f"The {len(rows.all)} runs took {seconds / 60:.0f} minutes of one processor."
 
 
 def protocol_tables(name, rows):

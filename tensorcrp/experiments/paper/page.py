@@ -1,9 +1,12 @@
 """``docs/reproduction.md``: in, rows and a written analysis; out, Markdown."""
 
+from collections import defaultdict
+
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.paper import classification_tables, paper_tables
 from tensorcrp.experiments.paper.plans import OURS
 from tensorcrp.experiments.paper.published import METHODS
+from tensorcrp.experiments.store import CPU
 
 HEAD = """# Reproduction of the paper
 
@@ -62,7 +65,7 @@ def page(rows, analysis=""):
         if tables:
             words = [f"## {title}", WORDS.get(experiment, "")]
             parts += [*words, *(table.markdown() for table in tables)]
-    parts.append(_missing(rows))
+    parts += [_time(rows), _missing(rows)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
@@ -87,20 +90,9 @@ between the paper's three columns cannot come from it.""",
 
 def _summary(rows):
     """Counts and comparisons in sentences, all from rows."""
-    verdicts = classification_tables.verdicts(rows).body
-    counts = {}
-    for line in verdicts:
-        counts[line[6]] = counts.get(line[6], 0) + 1
     worst, fits = paper_tables.worst_step(rows)
     lines = ["## In short", ""]
-    if verdicts:
-        good = counts.get("at or above", 0)
-        near = counts.get(classification_tables.ONE_DEVIATION, 0)
-        lines.append(
-            f"- CRP under the paper's selection, on the paper's own sets: {good} of "
-            f"{len(verdicts)} figures at or above the published mean, {near} within "
-            f"one published deviation below it, {counts.get('below', 0)} further below."
-        )
+    lines += [_reached(rows, "CRP, paper"), _reached(rows, f"{OURS}, honest")]
     lines += [_leader(rows, classifier) for classifier in CLASSIFIERS]
     if fits:
         lines.append(
@@ -108,6 +100,31 @@ def _summary(rows):
             f"projection, every block update: the worst relative step is {worst:.1e}."
         )
     return "\n".join(line for line in lines if line is not None)
+
+
+def _reached(rows, column):
+    """How many published figures a column of the verdicts reaches, and where not."""
+    table = classification_tables.verdicts(rows)
+    place, published = map(table.header.index, (column, "published CRP"))
+    found = [line for line in table.body if line[place] != "-"]
+    words = [
+        classification_tables.verdict(line[place], line[published]) for line in found
+    ]
+    if not found:
+        return None
+    below = [
+        f"{line[0]} {line[2]} by {line[1]} ({line[place].mean:.1f}, published "
+        f"{line[published].mean:.1f})"
+        for line, word in zip(found, words, strict=True)
+        if word == "below"
+    ]
+    return (
+        f"- {column} selection, on the paper's own sets: {words.count('at or above')} "
+        f"of {len(found)} figures at or above the published mean of CRP, "
+        f"{words.count(classification_tables.ONE_DEVIATION)} within one published "
+        f"deviation below it, {len(below)} further below"
+        f"{': ' + '; '.join(below) if below else ''}."
+    )
 
 
 def _leader(rows, classifier):
@@ -123,6 +140,23 @@ def _leader(rows, classifier):
     return (
         f"- {classifier}, honest selection, mean over all sets and sizes: {words}; the "
         f"best of the other methods is {best} with {means[best].mean:.1f}."
+    )
+
+
+def _time(rows):
+    """How long the runs take, by the processor times in the rows, and what of it."""
+    by_method = defaultdict(float)
+    for row in rows.all:
+        by_method[row["method"]] += row.get(CPU, 0.0) / 60
+    total = sum(by_method.values())
+    if not total:
+        return ""
+    most = sorted(by_method, key=by_method.get, reverse=True)[:4]
+    parts = ", ".join(f"{name} {by_method[name]:.1f}" for name in most)
+    return (
+        f"## Time\n\nThe {len(rows.all)} runs took {total:.0f} minutes of processor "
+        f"time, {total / 2:.0f} minutes on two cores that do nothing else; most of it: "
+        f"{parts}."
     )
 
 

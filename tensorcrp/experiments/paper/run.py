@@ -29,7 +29,7 @@ from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocol_page import protocol_page, protocol_tables
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
 from tensorcrp.experiments.runs import row_defect
-from tensorcrp.experiments.store import Store, check_file, write_whole
+from tensorcrp.experiments.store import CPU, Store, check_file, write_whole
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import texts, wrapped
 
@@ -162,7 +162,7 @@ def write_page(path, rows, protocols=False):
     path = Path(path)
     results = path.parent / "results"
     name = PROTOCOL_RESULTS if protocols else RESULTS
-    write_whole(results / name, compact(rows, times=protocols))
+    write_whole(results / name, compact(rows, times=[CPU]))
     write_whole(path, protocols_from(results) if protocols else page_from(results))
 
 
