@@ -59,7 +59,7 @@ def page(rows, analysis=""):
     analysis : str
         Written by hand: what the figures mean.
     """
-    parts = [HEAD, _summary(rows), analysis]
+    parts = [HEAD, versions(rows), _summary(rows), analysis]
     for title, experiment in SECTIONS.items():
         tables = paper_tables.TABLES[experiment](rows)
         if tables:
@@ -88,11 +88,30 @@ between the paper's three columns cannot come from it.""",
 }
 
 
+def versions(rows):
+    """Which runs are of which version of the package; "" if all are of one."""
+    by_version = defaultdict(lambda: defaultdict(set))
+    for row in rows.all:
+        by_version[row["version"]][row["method"]].add(row["data"])
+    if len(by_version) < 2:
+        return ""
+    newest = max(by_version, key=lambda v: tuple(map(int, v.split("."))))
+    lines = [f"Rows are of version {newest}, with these exceptions:", ""]
+    for version, methods in sorted(by_version.items()):
+        for method, sets in methods.items() if version != newest else ():
+            again = sets & by_version[newest].get(method, set())
+            words = ", ".join(sorted(sets))
+            part = " (in part)" if again else ""
+            lines.append(f"- {version}: {method} on {words}{part}")
+    return "\n".join(lines)
+
+
 def _summary(rows):
     """Counts and comparisons in sentences, all from rows."""
     worst, fits = paper_tables.worst_step(rows)
     lines = ["## In short", ""]
-    lines += [_reached(rows, "CRP, paper"), _reached(rows, f"{OURS}, honest")]
+    columns = ("CRP, paper", f"{OURS}, honest", classification_tables.ITSELF)
+    lines += [_reached(rows, column) for column in columns]
     lines += [_leader(rows, classifier) for classifier in CLASSIFIERS]
     if fits:
         lines.append(
@@ -119,12 +138,15 @@ def _reached(rows, column):
         if word == "below"
     ]
     return (
-        f"- {column} selection, on the paper's own sets: {words.count('at or above')} "
-        f"of {len(found)} figures at or above the published mean of CRP, "
+        f"- {column}, on the paper's own sets: {words.count('at or above')} of "
+        f"{len(found)} figures at or above the published mean of CRP, "
         f"{words.count(classification_tables.ONE_DEVIATION)} within one published "
         f"deviation below it, {len(below)} further below"
         f"{': ' + '; '.join(below) if below else ''}."
     )
+
+
+OUR_NAMES = ("CRP", OURS, classification_tables.ITSELF)
 
 
 def _leader(rows, classifier):
@@ -134,7 +156,7 @@ def _leader(rows, classifier):
     means = {line[0]: line[column] for line in table.body if line[column] != "-"}
     if len(means) < 2:
         return None
-    ours = {name: means.pop(name) for name in ("CRP", OURS) if name in means}
+    ours = {name: means.pop(name) for name in OUR_NAMES if name in means}
     best = max((m for m in means if m in METHODS), key=lambda m: means[m].mean)
     words = ", ".join(f"{name} {score.mean:.1f}" for name, score in ours.items())
     return (
