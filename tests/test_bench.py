@@ -115,7 +115,7 @@ def test_the_page_has_the_rows_of_the_run():
     docs = Path(__file__).parents[1] / "docs"
     content = json.loads((docs / "results" / "bench.json").read_text())
     assert bench_section(content).strip() in (docs / "performance.md").read_text()
-    assert content["minutes"].keys() == CASES.keys()
+    assert content["minutes"].keys() <= CASES.keys()
 
 
 def test_every_bar_is_counted():
