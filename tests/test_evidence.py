@@ -446,6 +446,8 @@ def test_protocols_are_reproduced_beside_published_figures(
     assert {r["split"] for r in rows if r["data"] == "weizmann_people"} == {0, 1, 2, 3}
     text = page.read_text()
     assert text == protocols_from(page.parent / "results") and "15 runs took" in text
+    assert "- yaleb_cai, 5 per class: all methods" in text
+    assert "- weizmann_people" not in text
     assert "| raw |" in text and "| linear SVM |" in text and "ICML 2025" in text
     with pytest.raises(SystemExit):
         cli.main([*command[:2], "rank", "--page", str(page)])
