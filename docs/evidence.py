@@ -3,21 +3,26 @@
     TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR
     tensorcrp compare --out DIR
     python docs/evidence.py DIR
+    tensorcrp bench --out docs/results/bench.json
+    python docs/evidence.py
 
 In: ``DIR/rows.jsonl`` of either comparison. Out: ``docs/results/real.jsonl`` and
 ``main.jsonl`` (the rows, without settings
 that were not chosen), and between two markers each a section of ``docs/performance.md``
-and tables in the README; and the leaderboard in ``docs/_static``. Rows of DIR join
+and tables in the README; and the leaderboard in ``docs/_static``. The section on speed
+is written from ``docs/results/bench.json``. Rows of DIR join
 those that are there and replace those of the same run. Without DIR, the pages are
 written again from the rows that are there. A test checks that the pages are what the
 rows say.
 """
 
+import json
 import sys
 from operator import itemgetter
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
+from tensorcrp.experiments.bench.page import bench_section
 from tensorcrp.experiments.evidence_page import (
     headline,
     main_command,
@@ -28,16 +33,18 @@ from tensorcrp.experiments.evidence_page import (
 )
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.store import TIMES
 
 DOCS = Path(__file__).parent
 ROWS = DOCS / "results" / "real.jsonl"
 MAIN_ROWS = DOCS / "results" / "main.jsonl"
 MAIN_SETS = ("digits", "moving_shapes")  # of the command without a preset
 BOARD = DOCS / "_static" / "leaderboard.html"
-README = DOCS.parent / "README.md"
+PERFORMANCE, README = DOCS / "performance.md", DOCS.parent / "README.md"
+BENCH = DOCS / "results" / "bench.json"
 # Page: names of its markers, and what stands between them, from the rows of `ROWS`.
 PAGES = {
-    DOCS / "performance.md": {"real sets": section},
+    PERFORMANCE: {"real sets": section},
     DOCS / "index.md": {
         "headline": lambda rows: headline(
             rows, '<a href="_static/leaderboard.html">{}</a>'
@@ -57,6 +64,9 @@ def page(path, rows):
         text = with_section(text, name, write(rows))
     if path == README:
         text = with_section(text, "main command", main_command(rows_there(MAIN_ROWS)))
+    if path == PERFORMANCE:
+        speed = bench_section(json.loads(BENCH.read_text(encoding="utf-8")))
+        text = with_section(text, "speed", speed)
     return text
 
 
@@ -78,7 +88,7 @@ if __name__ == "__main__":
             mine = [r for r in more if (r["data"] in MAIN_SETS) == (path == MAIN_ROWS)]
             if mine:
                 rows = joined(rows_there(path), [slim(row) for row in mine])
-                path.write_text(compact(rows, times=True), "utf-8")
+                path.write_text(compact(rows, times=TIMES), "utf-8")
     for path in PAGES:
         path.write_text(page(path, rows_there()), "utf-8")
     text = leaderboard(rows_there(), home="../index.html")

@@ -1,7 +1,7 @@
 """The bench: its literal algorithm is the paper's, its figures are what they say."""
 
 import json
-from itertools import groupby
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
+from tensorcrp.experiments.bench import components
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
 from tensorcrp.experiments.bench.exponents import exponent
 from tensorcrp.experiments.bench.literal import literal_sweep
 from tensorcrp.experiments.bench.measure import peak_bytes, seconds
 from tensorcrp.experiments.bench.other_packages import cp_plsr, rows_of
+from tensorcrp.experiments.bench.page import bars, bench_section
 from tensorcrp.experiments.bench.report import Row, table
 from tensorcrp.scatter import ClassScatter
+from tensorcrp.solver import ArrayRows, Spec, fit_path, lane_rows
 
 
 def test_literal_sweep_is_algorithm_1(make_samples):
@@ -110,8 +113,22 @@ def test_bad_arguments_are_named(arguments, words, capsys):
 
 def test_the_page_has_the_rows_of_the_run():
     docs = Path(__file__).parents[1] / "docs"
-    page = (docs / "performance.md").read_text()
     content = json.loads((docs / "results" / "bench.json").read_text())
-    rows = [Row(**row) for row in content["rows"]]
-    for _, group in groupby(rows, key=lambda row: row.case):
-        assert table(list(group)).strip() in page
+    assert bench_section(content).strip() in (docs / "performance.md").read_text()
+    assert content["minutes"].keys() <= CASES.keys()
+
+
+def test_every_bar_is_counted():
+    rows = [Row("c", "a", 1.0, 3.0).at_most(2), Row("c", "b", 1.0, 3.0).at_least(2)]
+    text = bars([*rows, Row("c", "d", 1.0, 1.0)])
+    assert "1 of 2 are met." in text and "| d |" not in text
+    assert "| c | a | 3 | at most 2 | **missed** |" in text
+    assert bars([]) == ""
+
+
+def test_copies_and_growing_products_find_the_same(make_samples):
+    X, y = make_samples((5, 4), n=40, n_classes=4, seed=1)
+    fit = partial(fit_path, ClassScatter.from_samples(X, y), Spec(9, regs=(0.1, 1.0)))
+    assert not lane_rows.worth_copies([ArrayRows.of(X)], 10**6)
+    for copied, grown in zip(fit(), components.growing(fit), strict=True):
+        assert_allclose(copied.projections, grown.projections, atol=1e-8)

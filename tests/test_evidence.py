@@ -55,6 +55,7 @@ from tensorcrp.experiments.reproduce import protocols_from
 from tensorcrp.experiments.runs import execute
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
 from tensorcrp.experiments.spatial_lda import fit_spatial_lda
+from tensorcrp.experiments.store import TIMES
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import Score, Table
 
@@ -327,7 +328,7 @@ def test_a_slim_row_says_the_same():
 
 def test_compact_rows_keep_times_where_asked():
     rows = [row("a", i, "m", 50 + i) for i in range(2)]
-    again = expand(compact([slim(each) for each in rows], times=True))
+    again = expand(compact([slim(each) for each in rows], times=TIMES))
     assert again == rows
 
 
@@ -449,6 +450,8 @@ def test_protocols_are_reproduced_beside_published_figures(
     assert {r["split"] for r in rows if r["data"] == "weizmann_people"} == {0, 1, 2, 3}
     text = page.read_text()
     assert text == protocols_from(page.parent / "results") and "15 runs took" in text
+    assert "- yaleb_cai, 5 per class: all methods" in text
+    assert "- weizmann_people" not in text
     assert "| raw |" in text and "| linear SVM |" in text and "ICML 2025" in text
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):

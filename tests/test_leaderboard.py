@@ -16,6 +16,7 @@ from tensorcrp.experiments.evidence_page import ablation_table
 from tensorcrp.experiments.leaderboard import board_data, leaderboard
 from tensorcrp.experiments.paper.compact import compact
 from tensorcrp.experiments.random_splits import split
+from tensorcrp.experiments.store import TIMES
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.plotting._ranks import rank_methods
 
@@ -189,7 +190,7 @@ def test_one_command_adds_a_method(data_file, tmp_path, monkeypatch, capsys, for
     path = "first/rows.jsonl"
     if form == "compact":
         path = "published.jsonl"
-        (tmp_path / path).write_text(compact(rows, times=True))
+        (tmp_path / path).write_text(compact(rows, times=TIMES))
     command = ["compare", "--beside", path, "--methods", f"means_{form[0]}:Means"]
     assert cli.main([*command, "--jobs", "1", "--out", "second"]) == 0
     assert "Means" in capsys.readouterr().out

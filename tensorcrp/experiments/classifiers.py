@@ -24,6 +24,7 @@ COSTS = (1.0, 10.0, 100.0, 1000.0)
 FOLDS, MOST = 10, 500
 # Of LIBSVM's solver. Useless features with a large C would take millions.
 STEPS = 20_000
+MOST_IN_GRAM = 3000  # training samples whose inner products are made at once
 # Checks of scikit-learn take longer than many small fits.
 TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
@@ -43,7 +44,7 @@ def svm_right(features, y, others, truth):
     unit = _unit(features)
     scaled = features / unit
     inner, outer = scaled @ scaled.T, (others / unit) @ scaled.T
-    return np.array([_right(inner, y, outer, truth, C) for C in COSTS])
+    return _right(inner, y, outer, truth, COSTS)
 
 
 def middle_of_best(counts):
@@ -56,10 +57,25 @@ def middle_of_best(counts):
     return int(best[(len(best) - 1) // 2])
 
 
-def _right(inner, y, outer, truth, C):
+def _right(inner, y, outer, truth, costs):
+    """Right answers (costs,) for rising C."""
+    right, done = [], False
     with config_context(**TRUSTED):
-        svc = SVC(C=C, kernel="precomputed", max_iter=STEPS).fit(inner, y)
-        return int((svc.predict(outer) == truth).sum())
+        for C in costs:
+            if not done:
+                svc = SVC(C=C, kernel="precomputed", max_iter=STEPS).fit(inner, y)
+                count, done = int((svc.predict(outer) == truth).sum()), is_free(svc)
+            right.append(count)
+    return np.array(right)
+
+
+def is_free(svc):
+    """Whether a fitted SVM is that of every larger C: no multiplier is at its bound.
+
+    A solver that ran out of steps is not.
+    """
+    finished = np.max(svc.n_iter_) < STEPS
+    return bool(finished and np.abs(svc.dual_coef_).max(initial=0.0) < svc.C)
 
 
 @dataclass(frozen=True)
@@ -84,17 +100,29 @@ def tune_svm(features, y):
     for train, test in _folds(labels, folds):
         inner = np.ascontiguousarray(gram[np.ix_(train, train)])
         outer = gram[np.ix_(test, train)]
-        for i, C in enumerate(COSTS):
-            right[i] += _right(inner, labels[train], outer, labels[test], C)
+        right += _right(inner, labels[train], outer, labels[test], COSTS)
     return Tuning(COSTS[int(np.argmax(right))], folds, len(ids))
 
 
 def svm(features, y, others, C):
     """Linear SVM on features in units of their root mean square norm."""
-    unit = _unit(features)
-    svc = SVC(C=C, kernel="linear", cache_size=500, max_iter=STEPS)
-    svc.fit(features / unit, y)
-    return svc.predict(others / unit)
+    return svms(features, y, others, [C])[C]
+
+
+def svms(features, y, others, costs):
+    """The same for several C: a dictionary of C -> predicted codes."""
+    unit, guesses, svc = _unit(features), {}, None
+    mine, others, how = features / unit, others / unit, {"kernel": "linear"}
+    if len(y) <= MOST_IN_GRAM:
+        mine, others = mine @ mine.T, others @ mine.T
+        how = {"kernel": "precomputed"}
+    for C in sorted(set(costs)):
+        if svc is None or not is_free(svc):
+            svc = SVC(C=C, cache_size=500, max_iter=STEPS, **how)
+            with config_context(**TRUSTED):
+                guess = svc.fit(mine, y).predict(others)
+        guesses[C] = guess
+    return guesses
 
 
 def _unit(features):

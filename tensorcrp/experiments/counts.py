@@ -20,8 +20,8 @@ from tensorcrp.experiments.classifiers import (
     middle_of_best,
     nearest,
     nearest_mean,
-    svm,
     svm_right,
+    svms,
     tune_svm,
 )
 
@@ -186,11 +186,12 @@ def _feature_counts(how, models, split, cv, paper):
         if OWN in classifiers:
             guesses[OWN] = model.predict(split.X_test)
         if "SVM" in classifiers:
-            if paper:
-                by_paper.add(mine, split, others)
             C = UNTUNED if cv is None else COSTS[cv.costs()[i]]
+            costs = [C, by_paper.tuned(mine, split.y)] if paper else [C]
+            found = svms(mine, split.y, others, costs)
+            by_paper.count([found[each] for each in costs[1:]], split.y_test)
+            guesses["SVM"] = found[C]
             classifiers["SVM"].setdefault("C", []).append(C)
-            guesses["SVM"] = svm(mine, split.y, others, C)
         for name, guess in guesses.items():
             right = int((guess == split.y_test).sum())
             classifiers[name]["right"].append(right)
@@ -212,12 +213,15 @@ class PaperTuning:
     def __init__(self):
         self.C, self.right = [], []
 
-    def add(self, mine, split, others):
-        """Another setting."""
-        self.tuning = tune_svm(mine, split.y)
+    def tuned(self, mine, y):
+        """C for the features of another setting."""
+        self.tuning = tune_svm(mine, y)
         self.C.append(self.tuning.C)
-        guess = svm(mine, split.y, others, self.tuning.C)
-        self.right.append(int((guess == split.y_test).sum()))
+        return self.tuning.C
+
+    def count(self, guesses, truth):
+        """Right answers of predictions."""
+        self.right += [int((guess == truth).sum()) for guess in guesses]
 
     def entries(self):
         """What the row says of it."""

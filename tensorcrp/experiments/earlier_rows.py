@@ -97,5 +97,10 @@ def _arguments(data, row):
 
 def merged(earlier, rows):
     """Earlier rows and new ones; of a run that is in both, the new one."""
-    new = {(*_place(row), row["method"]) for row in rows}
-    return [r for r in earlier if (*_place(r), r["method"]) not in new] + rows
+    new = {place_of(row) for row in rows}
+    return [row for row in earlier if place_of(row) not in new] + rows
+
+
+def place_of(row):
+    """Data set, training size, split and method of a run."""
+    return (*_place(row), row["method"])

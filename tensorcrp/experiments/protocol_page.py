@@ -6,7 +6,14 @@ In: rows. Out: tables, and Markdown. Published figures are in `protocols`.
 import numpy as np
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, PUBLISHED
+from tensorcrp.experiments.protocols import (
+    CAI_SPLITS,
+    OUR_SPLITS,
+    PROTOCOL_EXPERIMENTS,
+    PUBLISHED,
+    methods_at,
+)
+from tensorcrp.experiments.store import CPU
 from tensorcrp.experiments.summaries import ORDER
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
@@ -19,7 +26,8 @@ rows in `docs/results/protocols.jsonl` by
 
 which resumes where it was stopped; a test checks that the tables are what the rows say.
 `--splits N` and `--methods NAME ...` run a part of it. The column *splits* says how
-many were run; means of few splits are less certain. Every setting was chosen on
+many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP and
+TensorCRPCV); means of few splits are less certain. Every setting was chosen on
 training samples alone.
 """
 SECTIONS = {
@@ -43,18 +51,37 @@ def protocol_page(rows):
     str
         Markdown.
     """
-    parts = [HEAD.format(names=" ".join(SECTIONS)), _time(rows)]
+    parts = [_head(), _time(rows)]
     for name, title in SECTIONS.items():
         tables = protocol_tables(name, rows)
         if tables:
             parts += [f"## {title}", *(table.markdown() for table in tables)]
+    missing = [f"- {line}" for name in SECTIONS for line in not_run(name, rows)]
+    if missing:
+        parts += ["## What was not run", "\n".join(missing)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _head():
+    return HEAD.format(names=" ".join(SECTIONS), cai=CAI_SPLITS, few=OUR_SPLITS)
 
 
 def _time(rows):
     """How long the runs took."""
-    seconds = sum(row.get("seconds", 0.0) for row in rows.all)
-    return f"The {len(rows.all)} runs took {seconds / 60:.0f} minutes, one thread each."
+    seconds = sum(row.get(CPU, 0.0) for row in rows.all)
+    return f"The {len(rows.all)} runs took {seconds / 60:.0f} minutes of one processor."
+
+
+def not_run(name, rows):
+    """Lines of an experiment: sets and sizes without rows, methods without rows."""
+    how = PROTOCOL_EXPERIMENTS[name]
+    for data in how.sets:
+        for train in how.sizes:
+            names = methods_at(name, train)
+            lost = [each for each in names if not rows.cell(data, train, each)]
+            what = "all methods" if len(lost) == len(names) else ", ".join(lost)
+            if lost:
+                yield f"{data}, {size_words(train)}: {what}"
 
 
 def protocol_tables(name, rows):

@@ -111,10 +111,19 @@ def protocol_cells(name, data):
     and up to 20 per class.
     """
     how = PROTOCOL_EXPERIMENTS[name]
-    quick = (*QUICK, S_LDA) if name in FACES else QUICK
     for train in how.sizes:
         n = how.splits or len(data.splits)
-        yield from ((train, method, 0, n) for method in quick)
-        if train <= OUR_MOST:
-            few = n if data.splits else min(n, OUR_SPLITS)
-            yield from ((train, method, 0, few) for method in OURS)
+        few = n if data.splits else min(n, OUR_SPLITS)
+        for method in methods_at(name, train):
+            yield train, method, 0, few if method in OURS else n
+
+
+def methods_at(name, train):
+    """Methods of an experiment at one training size."""
+    quick = (*QUICK, S_LDA) if name in FACES else QUICK
+    return (*quick, *(OURS if train <= OUR_MOST else ()))
+
+
+def protocol_methods():
+    """Names of all methods that some protocol runs."""
+    return [*QUICK, S_LDA, *OURS]

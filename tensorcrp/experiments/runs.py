@@ -10,7 +10,7 @@ are counted is in `counts`; which ones of the honest setting are wrong, in `mist
 
 import warnings
 from dataclasses import asdict, dataclass, replace
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -92,7 +92,7 @@ def row_defect(row):
 
 def execute(run):
     """The row of a run; one thread, so that the same seed gives the same row."""
-    start = perf_counter()
+    start, processor = perf_counter(), process_time()
     row = {"key": run.key, "version": __version__, **run.spec()}
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -111,6 +111,7 @@ def execute(run):
         if warning not in unfinished:
             warnings.warn(warning.message, stacklevel=2)
     row["seconds"] = round(perf_counter() - start, 3)
+    row["cpu_seconds"] = round(process_time() - processor, 2)
     return row
 
 

@@ -10,7 +10,9 @@ take turns; what counts is the ratio to the reference of the case, not the secon
 import json
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
+from tensorcrp import __version__
 from tensorcrp.base.files import replacing
 from tensorcrp.base.progress import progress
 from tensorcrp.experiments.bench.cases import CASES
@@ -46,17 +48,22 @@ def run(args):
     check_names("case", args.cases, list(CASES))
     if args.out is not None:
         check_file(args.out)
-    about = {**machine(), "blas_threads": args.threads, "small": args.small}
+    about = {"tensorcrp": __version__, **machine()}
+    about |= {"blas_threads": args.threads, "small": args.small}
     print(", ".join(f"{key}: {value}" for key, value in about.items()), flush=True)
-    rows = []
+    rows, minutes = [], {}
     for name in progress(args.cases or list(CASES), "cases", unit="case"):
+        start = perf_counter()
         found = CASES[name](args)
+        minutes[name] = round((perf_counter() - start) / 60, 2)
         if args.small:  # the bars are for the sizes that they name
             found = [replace(row, met=None, bar="") for row in found]
         print(table(found), flush=True)
         rows += found
         if args.out is not None:  # whole after every case, in case of Ctrl-C
-            _replace(args.out, {"machine": about, "rows": [vars(row) for row in rows]})
+            content = {"machine": about, "minutes": minutes}
+            _replace(args.out, {**content, "rows": [vars(row) for row in rows]})
+    print(f"{len(minutes)} cases took {sum(minutes.values()):.1f} minutes")
     return 0
 
 

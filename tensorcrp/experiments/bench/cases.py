@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.experiments.bench.beside import gait, paper
+from tensorcrp.experiments.bench.components import components
 from tensorcrp.experiments.bench.device import device
 from tensorcrp.experiments.bench.exponents import exponents
 from tensorcrp.experiments.bench.measure import (
@@ -264,6 +265,7 @@ CASES = {
     "path": path,
     "cv": cv,
     "search": search,
+    "components": components,
     "growth": growth,
     "exponents": exponents,
     "busy": busy,

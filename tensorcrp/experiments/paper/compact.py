@@ -15,13 +15,13 @@ from tensorcrp.experiments.store import TIMES
 DROPPED = {*TIMES, FIELD, "checksum", "parameters", "protocol"}
 
 
-def compact(rows, times=False):
+def compact(rows, times=()):
     """Text of JSON Lines, one per data set, training size and method.
 
-    With `times`, the seconds of fit and transform are kept.
+    Of the times of a row, those named in `times` are kept.
     """
     cells = defaultdict(list)
-    dropped = DROPPED - ({*TIMES} if times else set())
+    dropped = DROPPED - {*times}
     for row in rows:
         small = {name: value for name, value in row.items() if name not in dropped}
         cells[row["data"], row["train"], row["method"]].append(small)

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
+from tensorcrp.experiments.earlier_rows import merged, place_of
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
@@ -29,7 +30,7 @@ from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocol_page import protocol_page, protocol_tables
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
 from tensorcrp.experiments.runs import row_defect
-from tensorcrp.experiments.store import Store, check_file, write_whole
+from tensorcrp.experiments.store import CPU, Store, check_file, write_whole
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import texts, wrapped
 
@@ -98,7 +99,7 @@ def _run(args):
     # What an earlier call has run of the same experiments is shown, too.
     rows = ResultRows([store.rows[r.key] for r in whole if r.key in store])
     if args.page is not None:
-        write_page(args.page, rows.all, of_protocols(experiments))
+        write_page(args.page, rows.all, of_protocols(experiments), whole)
     _show(experiments, rows, folder)
     print(f"{len(runs)} runs; this took {perf_counter() - start:.0f} s")
     return 0
@@ -157,12 +158,20 @@ def check_page(path, experiments):
     check_file(Path(path).parent / "results" / name, "--page")
 
 
-def write_page(path, rows, protocols=False):
-    """The page, and beside it ``results/`` with the rows behind it."""
+def write_page(path, rows, protocols=False, plan=()):
+    """The page, and beside it ``results/`` with the rows behind it.
+
+    Runs of the plan that have no row keep the row that the page has now, which may be
+    of an earlier version; the page says so.
+    """
     path = Path(path)
     results = path.parent / "results"
     name = PROTOCOL_RESULTS if protocols else RESULTS
-    write_whole(results / name, compact(rows, times=protocols))
+    if (results / name).exists():
+        wanted = {(run.data, run.train, run.split, run.method) for run in plan}
+        earlier = expand((results / name).read_text())
+        rows = merged([row for row in earlier if place_of(row) in wanted], rows)
+    write_whole(results / name, compact(rows, times=[CPU]))
     write_whole(path, protocols_from(results) if protocols else page_from(results))
 
 
