@@ -33,7 +33,9 @@ from tensorcrp.experiments.evidence_page import (
 )
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.readme_figures import questions
 from tensorcrp.experiments.store import TIMES
+from tensorcrp.experiments.summaries import ResultRows
 
 DOCS = Path(__file__).parent
 ROWS = DOCS / "results" / "real.jsonl"
@@ -42,6 +44,7 @@ MAIN_SETS = ("digits", "moving_shapes")  # of the command without a preset
 BOARD = DOCS / "_static" / "leaderboard.html"
 PERFORMANCE, README = DOCS / "performance.md", DOCS.parent / "README.md"
 BENCH = DOCS / "results" / "bench.json"
+PAPER = DOCS / "results" / "reproduction.jsonl"
 # Page: names of its markers, and what stands between them, from the rows of `ROWS`.
 PAGES = {
     PERFORMANCE: {"real sets": section},
@@ -64,10 +67,16 @@ def page(path, rows):
         text = with_section(text, name, write(rows))
     if path == README:
         text = with_section(text, "main command", main_command(rows_there(MAIN_ROWS)))
+        paper = ResultRows(rows_there(PAPER))
+        text = with_section(text, "figures", questions(paper, bench()))
     if path == PERFORMANCE:
-        speed = bench_section(json.loads(BENCH.read_text(encoding="utf-8")))
-        text = with_section(text, "speed", speed)
+        text = with_section(text, "speed", bench_section(bench()))
     return text
+
+
+def bench():
+    """What the bench has measured."""
+    return json.loads(BENCH.read_text(encoding="utf-8"))
 
 
 def rows_there(path=ROWS):

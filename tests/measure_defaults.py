@@ -83,6 +83,7 @@ def main(names):
                 regrets.append(100 * (scores.max() - scores))
                 seconds.append(times / times.min())
     report(np.array(regrets), np.array(seconds))
+    print(f"\n{time.process_time() / 60:.0f} minutes of processor time")
 
 
 def report(regrets, seconds):

@@ -25,7 +25,7 @@ from tensorcrp.experiments.paper.classification_tables import verdict, verdicts
 from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.paper.paper_tables import TABLES
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
-from tensorcrp.experiments.paper.run import page_from
+from tensorcrp.experiments.paper.run import page_from, protocols_from
 from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.runs import Run, execute, row_defect
@@ -728,3 +728,4 @@ def test_the_same_seed_gives_the_same_rows(data_file):
 def test_the_page_is_what_the_rows_say():
     results = ROOT / "docs" / "results"
     assert (ROOT / "docs" / "reproduction.md").read_text() == page_from(results)
+    assert (ROOT / "docs" / "protocols.md").read_text() == protocols_from(results)

@@ -18,6 +18,7 @@ from tensorcrp.experiments.evidence import (
 )
 from tensorcrp.experiments.methods import ONE_START
 from tensorcrp.experiments.mistakes import FIELD
+from tensorcrp.experiments.store import CPU
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
@@ -97,7 +98,7 @@ def section(rows):
     rows : list of dict
     """
     rows = ResultRows(rows)
-    parts = [HEAD, in_short(rows)]
+    parts = [HEAD, _time(rows), in_short(rows)]
     for train in evidence_sizes(rows):
         tables = [summary_table(rows, train), sets_table(rows, train)]
         tables.append(gaps_table(rows, train))
@@ -112,6 +113,12 @@ def section(rows):
     if skipped:
         parts += ["### What was not run", "\n".join(skipped)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _time(rows):
+    """How long the runs took."""
+    hours = sum(row.get(CPU, row.get("seconds", 0.0)) for row in rows.all) / 3600
+    return f"The {len(rows.all):,} runs took {hours:.1f} hours, one thread each."
 
 
 def in_short(rows):

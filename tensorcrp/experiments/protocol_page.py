@@ -69,7 +69,7 @@ def _head():
 def _time(rows):
     """How long the runs took."""
     seconds = sum(row.get(CPU, 0.0) for row in rows.all)
-    return f"The {len(rows.all)} runs took {seconds / 60:.0f} minutes of one processor."
+    return f"The {len(rows.all)} runs took {seconds / 60:.1f} minutes of one processor."
 
 
 def not_run(name, rows):

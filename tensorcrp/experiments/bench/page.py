@@ -28,6 +28,7 @@ one ratios vary by a quarter from run to run. Data are synthetic.
 """
 
 
+POWER = "seconds ~ "  # how the notes of the exponents begin
 GAIT = "7 ridges, gait-like"
 SENTENCES = (
     (
@@ -154,13 +155,20 @@ def sayings(rows):
     """What the tables say, as a list; sentences whose rows are there."""
     lines = []
     for text, places in SENTENCES:
-        found = {name: _ratio(rows, *place) for name, place in places.items()}
+        found = {name: ratio_of(rows, *place) for name, place in places.items()}
         if None not in found.values():
             lines.append(f"- {text.format(**found)}")
+    powers = [row.note.split(";")[0] for row in rows if row.note.startswith(POWER)]
+    if powers:
+        words = ", ".join(each.removeprefix(POWER) for each in powers)
+        lines.append(
+            f"- **How the cost grows**: as {words}, one size at a time, the others "
+            "fixed (`tensorcrp bench exponents`; two sweeps at rank 2)."
+        )
     return "\n".join(["### What the tables say", "", *lines]) if lines else ""
 
 
-def _ratio(rows, case, method):
+def ratio_of(rows, case, method):
     """Ratio of the first row whose case and method begin so, or None."""
     for row in rows:
         if row.case.startswith(case) and row.method.startswith(method):

@@ -91,27 +91,33 @@ between the paper's three columns cannot come from it.""",
 
 def versions(rows):
     """Which runs are of which version of the package; "" if all are of one."""
-    by_version = defaultdict(lambda: defaultdict(set))
+    sets, known = defaultdict(set), sorted({row["version"] for row in rows.all})
+    newest = max(known, key=_numbers, default="")
     for row in rows.all:
-        by_version[row["version"]][row["method"]].add(row["data"])
-    if len(by_version) < 2:
+        sets[row["version"], row["method"]].add(row["data"])
+    groups = defaultdict(list)
+    for (version, method), found in sets.items():
+        if version != newest:
+            part = " (in part)" if found & sets.get((newest, method), set()) else ""
+            groups[version, ", ".join(sorted(found))].append(f"{method}{part}")
+    lines = [
+        f"- {version}, on {found}: {', '.join(names)}"
+        for (version, found), names in sorted(groups.items())
+    ]
+    if not lines:
         return ""
-    newest = max(by_version, key=lambda v: tuple(map(int, v.split("."))))
-    lines = [f"Rows are of version {newest}, with these exceptions:", ""]
-    for version, methods in sorted(by_version.items()):
-        for method, sets in methods.items() if version != newest else ():
-            again = sets & by_version[newest].get(method, set())
-            words = ", ".join(sorted(sets))
-            part = " (in part)" if again else ""
-            lines.append(f"- {version}: {method} on {words}{part}")
-    return "\n".join(lines)
+    return "\n".join([f"Rows are of version {newest}, with exceptions:", "", *lines])
+
+
+def _numbers(version):
+    return [int(part) for part in version.split(".")[:2]]
 
 
 def _summary(rows):
     """Counts and comparisons in sentences, all from rows."""
     worst, fits = paper_tables.worst_step(rows)
     lines = ["## In short", ""]
-    columns = ("CRP, paper", f"{OURS}, honest", classification_tables.ITSELF)
+    columns = (PAPERS, HONEST, classification_tables.ITSELF)
     lines += [_reached(rows, column) for column in columns]
     lines += [_leader(rows, classifier) for classifier in CLASSIFIERS]
     if fits:
@@ -122,31 +128,45 @@ def _summary(rows):
     return "\n".join(line for line in lines if line is not None)
 
 
-def _reached(rows, column):
-    """How many published figures a column of the verdicts reaches, and where not."""
+def reached(rows, column):
+    """How a column of the verdicts stands to the published figures of CRP.
+
+    Returns
+    -------
+    (good, near, below) : int, int, list of str
+        Figures at or above the published mean, within a deviation below it, and in
+        words those further below.
+    """
     table = classification_tables.verdicts(rows)
     place, published = map(table.header.index, (column, "published CRP"))
     found = [line for line in table.body if line[place] != "-"]
     words = [
         classification_tables.verdict(line[place], line[published]) for line in found
     ]
-    if not found:
-        return None
     below = [
         f"{line[0]} {line[2]} by {line[1]} ({line[place].mean:.1f}, published "
         f"{line[published].mean:.1f})"
         for line, word in zip(found, words, strict=True)
         if word == "below"
     ]
+    near = words.count(classification_tables.ONE_DEVIATION)
+    return words.count("at or above"), near, below
+
+
+def _reached(rows, column):
+    """The same in a sentence, or None."""
+    good, near, below = reached(rows, column)
+    total = good + near + len(below)
+    if not total:
+        return None
     return (
-        f"- {column}, on the paper's own sets: {words.count('at or above')} of "
-        f"{len(found)} figures at or above the published mean of CRP, "
-        f"{words.count(classification_tables.ONE_DEVIATION)} within one published "
-        f"deviation below it, {len(below)} further below"
-        f"{': ' + '; '.join(below) if below else ''}."
+        f"- {column}, on the paper's own sets: {good} of {total} figures at or above "
+        f"the published mean of CRP, {near} within one published deviation below it, "
+        f"{len(below)} further below{': ' + '; '.join(below) if below else ''}."
     )
 
 
+PAPERS, HONEST = "CRP, paper", f"{OURS}, honest"  # columns of the verdicts
 OUR_NAMES = ("CRP", OURS, classification_tables.ITSELF)
 
 
