@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
-from tensorcrp.experiments.bench.page import bench_section
+from tensorcrp.experiments.bench.bench_page import bench_section
 from tensorcrp.experiments.evidence_page import (
     headline,
     main_command,

@@ -4,7 +4,7 @@ In: rows of the reproduction, and the content of a file of ``tensorcrp bench``. 
 Markdown, which ``docs/evidence.py`` writes between two markers of the README.
 """
 
-from tensorcrp.experiments.bench.page import ratio_of
+from tensorcrp.experiments.bench.bench_page import ratio_of
 from tensorcrp.experiments.bench.report import Row
 from tensorcrp.experiments.paper.page import HONEST, PAPERS, reached
 
