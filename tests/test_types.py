@@ -192,6 +192,7 @@ CHECKERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_checkers_find_nothing_in_a_study(checker, tmp_path):
     for package in ("matplotlib", "xarray"):
@@ -200,6 +201,7 @@ def test_checkers_find_nothing_in_a_study(checker, tmp_path):
     assert lines_with_errors(checker, tmp_path) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_mypy(), reason="no mypy")
 def test_mypy_finds_nothing_in_the_code_of_the_pages(tmp_path):
     """All calls of README and pages; pyright does not know scikit-learn's types."""
@@ -220,6 +222,7 @@ def test_mypy_finds_nothing_in_the_code_of_the_pages(tmp_path):
     assert [each.split(":")[0] for each in errors] == ["page_wrong.py"], run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_checkers_find_the_mistakes_and_nothing_else(checker, tmp_path):
     right = wrong = SCRIPT.read_text(encoding="utf-8")
