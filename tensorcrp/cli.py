@@ -61,10 +61,10 @@ def main(argv=None):
         return code
     except BadRequest as error:
         from tensorcrp.commands.reading_options import in_options
+        from tensorcrp.experiments.options import say
 
         # The usage helps with options; argparse prints it with its own errors.
-        words = in_options(str(error))
-        print(f"tensorcrp {args.command}: error: {words}", file=sys.stderr)
+        say(f"tensorcrp {args.command}: error: {in_options(str(error))}")
         raise SystemExit(BAD_REQUEST) from error
     except ENDINGS as error:
         return _ended(error, args)

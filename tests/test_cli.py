@@ -1,5 +1,6 @@
 """The command: it runs, says the truth, and refuses what makes no sense."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from tensorcrp import cli
 from tensorcrp.base.results import parse_rows
-from tensorcrp.datasets import load_digits
+from tensorcrp.datasets import load_digits, make_moving_shapes
 from tensorcrp.experiments import (
     bench,
     compare,
@@ -22,11 +23,15 @@ from tensorcrp.experiments import (
     output,
 )
 from tensorcrp.experiments.comparison_tables import tables_of
+from tensorcrp.experiments.data import load
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper import run as reproduce
+from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.summaries import ResultRows
+from tensorcrp.preprocessing import Motion
+from tensorcrp.video import read_clips
 
 
 @pytest.fixture
@@ -429,6 +434,77 @@ def test_skipped_files_of_a_folder_fit_80_columns(tmp_path, capsys):
     assert lines[0].startswith("skipped:") and "9.png" in " ".join(lines)
     # Nothing but a long path makes a line longer.
     assert all(len(line) <= 80 or max(map(len, line.split())) > 60 for line in lines)
+
+
+def clips_in(folder, n, classes=2, seed=0):
+    made = make_moving_shapes(
+        n, classes, frames=8, size=(8, 8), folder=folder, random_state=seed
+    )
+    return len(made.target)
+
+
+def test_windows_of_a_file_are_never_on_both_sides(tmp_path):
+    pytest.importorskip("av", reason="PyAV has no wheel for this Python")
+    clips_in(tmp_path, 6)
+    windows = {"frames": 2, "size": (4, 4), "sampling": "windows"}
+    with folder_cache.reading(windows):
+        data = load(str(tmp_path))
+        assert len(data.y) == 48 and len(np.unique(data.groups)) == 12
+        for size in (3, 0.5):
+            train, test = split(data, size, 0, 0)
+            assert not set(data.groups[train]) & set(data.groups[test])
+    with folder_cache.reading({"frames": 2, "size": (4, 4)}):
+        assert load(str(tmp_path)).groups is None
+
+
+def test_train_and_test_folders_are_the_split(tmp_path, capsys):
+    pytest.importorskip("av", reason="PyAV has no wheel for this Python")
+    clips = tmp_path / "clips"
+    n_train = clips_in(clips / "train", 4)
+    n_test = clips_in(clips / "test", 3, seed=1)
+    options = ["--frames", "4", "--size", "4", "4", "--jobs", "1"]
+    command = ["compare", str(clips), "--methods", "raw", *options]
+    out = tmp_path / "out"
+    assert cli.main([*command, "--motion", "centred", "--out", str(out)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{n_train} to train, {n_test} to test, 1 given split," in said
+    assert "1 run in" in said
+    (row,) = map(json.loads, (out / "rows.jsonl").read_text().splitlines())
+    halves = [read_clips(clips / half, 4, (4, 4)) for half in ("train", "test")]
+    features = [Motion("centred").fit_transform(each.data) for each in halves]
+    mine, others = (each.reshape(len(each), -1) for each in features)
+    nearest = np.square(others[:, None] - mine).sum(axis=2).argmin(axis=1)
+    right = (halves[0].target[nearest] == halves[1].target).sum()
+    assert row["classifiers"]["1-NN"]["right"] == [right]
+    assert "train/right/clip_000.mp4" in (out / "report.html").read_text()
+    clips_in(clips / "test", 3, classes=3)
+    with pytest.raises(SystemExit):
+        cli.main([*command, "--frames", "3"])
+    assert "has the class right-left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--frames", "8"], "--frames 8 is for clips, and"),
+        (["--size", "8", "8"], "--size 8 8 is for clips and images, and"),
+        (["--sampling", "center"], "--sampling center is for clips, and"),
+    ],
+)
+def test_options_that_no_data_set_uses_are_rejected(options, words, data_file, capsys):
+    for names in (["digits"], [data_file], ["digits", data_file]):
+        with pytest.raises(SystemExit):
+            cli.main(["compare", *names, "--methods", "raw", *options])
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_groups_that_are_the_classes_are_rejected(tmp_path, make_samples, capsys):
+    X, _ = make_samples((4, 3), n=30)
+    y = np.repeat(["owl", "rook", "wren"], 10)
+    np.savez(tmp_path / "birds.npz", X=X, y=y, species=y)
+    with pytest.raises(SystemExit):
+        cli.main([*small(str(tmp_path / "birds.npz")), "--groups", "species"])
+    assert "--groups 'species' gives every class one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])

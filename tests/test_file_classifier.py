@@ -568,7 +568,9 @@ def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
         assert err.count(str(tmp_path / name)) == 1
     # predict has no --frames: the model says how many there are
     assert "on_error" not in err and "--frames" not in err
-    assert "has 1 frame, fewer than the 5 of the model: leave it out" in err
+    assert f"{tmp_path / 'short.mp4'}: has 1 frame, fewer than 5 frames\n" in err
+    assert f"{tmp_path / 'broken.mp4'}: cannot be decoded (" in err
+    assert "encode" not in err  # the repair is for errors
     good.unlink()
     said = failed(["predict", model, tmp_path], capsys)
     # files are skipped already: the option would not help
@@ -711,7 +713,10 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
     ("arguments", "words"),
     [
         (["fit", "missing", "-o", "m"], "missing does not exist"),
-        (["fit", "flat", "-o", "-"], "-o -: words are printed there; name a file"),
+        (
+            ["fit", "flat", "-o", "-"],
+            "-o - is where the results are printed; name a file",
+        ),
         (["fit", "flat", "-o", "m"], "no subfolder"),
         (["fit", "single", "-o", "m"], "the class a has 1 readable file; at least 4"),
         (["predict", "missing", "flat"], "missing"),

@@ -19,7 +19,7 @@ from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.files import FileClassifier
 from tensorcrp.report import write_fit_report
 from tensorcrp.report.class_samples import class_examples
-from tensorcrp.report.fit_report import _estimator_words, _reason
+from tensorcrp.report.fit_report import _estimator_words
 from tensorcrp.report.html_page import Part, page
 from tensorcrp.report.plots import WIDTH, curve, dots, signed_bars
 
@@ -72,9 +72,6 @@ def test_bars_are_the_values():
 
 
 def test_python_is_put_into_words():
-    assert _reason("a.mp4", "a.mp4 has 5 frames, fewer than frames=16: pass x") == (
-        "has 5 frames, fewer than 16 frames"
-    )
     model = make_pipeline(StandardScaler(), SVC(kernel="linear", C=2.0))
     assert _estimator_words(model) == "StandardScaler, then SVC (C 2.0, kernel linear)"
 

@@ -62,7 +62,9 @@ def run(args):
 
     start = perf_counter()
     if args.output in STDOUT:
-        raise BadRequest(f"-o {args.output}: words are printed there; name a file.")
+        raise BadRequest(
+            f"-o {args.output} is where the results are printed; name a file."
+        )
     check_output_file(args.output, "-o")
     model = FileClassifier(
         args.classifier, cv=args.folds, random_state=args.seed, **settings(args)

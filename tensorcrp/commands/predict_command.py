@@ -9,7 +9,6 @@ from tensorcrp.commands.reading_options import (
     add_reading,
     as_request,
     check_output_file,
-    counted,
     given_data,
     list_skipped,
     load_model,
@@ -17,7 +16,7 @@ from tensorcrp.commands.reading_options import (
     with_options,
     write_output,
 )
-from tensorcrp.experiments.options import say
+from tensorcrp.experiments.options import how_many, say
 
 CSV = "write the rows to a CSV file, or to standard output by -"
 
@@ -46,14 +45,14 @@ def run(args):
     model = with_options(load_model(args.model), args)
     with as_request(fitted=True):
         predictions = model.predict_files(given_data(args.data), args.groups)
-        list_skipped(predictions.skipped, fitted=True)
+        list_skipped(predictions.skipped)
         if args.csv is not None:
             _write_csv(args.csv, predictions)
     if args.csv is None:
         print_predictions(predictions)
     elif args.csv not in STDOUT:  # which then has the rows and nothing else
         n = len(predictions.files)
-        print(f"{counted(n, 'row')} {'is' if n == 1 else 'are'} in {args.csv}")
+        print(f"{how_many(n, 'row')} {'is' if n == 1 else 'are'} in {args.csv}")
     _say_accuracy(predictions, model.reader_["kind"])
     return 0
 
@@ -74,7 +73,7 @@ def _say_accuracy(predictions, kind):
     known = [each for each in predictions.truth if each is not None]
     if not known:
         return
-    files = counted(len(known), f"labelled {noun}")
+    files = how_many(len(known), f"labelled {noun}")
     say(f"accuracy: {100 * predictions.accuracy:.1f} % of {files}")
     if len(known) < len(predictions.files):
         others = [
@@ -85,6 +84,6 @@ def _say_accuracy(predictions, kind):
         place = "not in a folder" if noun == "file" else "not"
         classes = ", ".join(map(str, predictions.classes))
         say(
-            f"{counted(len(others), noun)} {place} of a known class, e.g. "
+            f"{how_many(len(others), noun)} {place} of a known class, e.g. "
             f"{others[0]};\nthe model knows {classes}"
         )

@@ -17,6 +17,7 @@ from tensorcrp.experiments.options import (
     cores,
     given_settings,
     given_variables,
+    how_many,
     say,
     whole_number,
 )
@@ -34,7 +35,7 @@ WORDS = (
     (r"\btarget=(?=[ .;,]|$)", "--target"),
     (r"^size=\((\d+), (\d+)\) is for", r"--size \1 \2 is for"),
     (r"^(\w+)='?([^']+?)'? is for", r"--\1 \2 is for"),
-    (r"^groups '", "--groups '"),
+    (r"(^|: )groups '", r"\1--groups '"),
     (r"^motion must", "--motion must"),
     (r"^classifier must", "--classifier must"),
 )
@@ -44,10 +45,9 @@ WORDS = (
 OF_A_MODEL = (
     (
         r"fewer than --frames (\d+): pass --frames \d+ or less",
-        r"fewer than the \1 of the model: leave it out",
+        r"fewer than the \1 of the model: remove it",
     ),
 )
-_SKIP = re.compile(r",? or --on-error skip( to leave it out)?")
 
 
 def add_reading(parser, fitting):
@@ -162,18 +162,14 @@ def given_data(paths):
     return paths[0] if len(paths) == 1 else paths
 
 
-def counted(n, noun):
-    """A number and its noun: 1 file, 2 files."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def list_skipped(skipped, fitted=False):
+def list_skipped(skipped):
     """All files that could not be read, at once, on stderr."""
     if skipped:
-        say(f"{counted(len(skipped), 'file')} could not be read:")
-        for path, reason in skipped:
-            reason = _SKIP.sub("", in_options(reason, fitted))
-            say(f"  {reason if path in reason else f'{path}: {reason}'}")
+        from tensorcrp.files.samples import why_skipped
+
+        say(f"{how_many(len(skipped), 'file')} could not be read:")
+        for path, words in skipped:
+            say(f"  {path}: {why_skipped(path, words)}")
 
 
 def load_model(path):

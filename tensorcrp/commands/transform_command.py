@@ -49,7 +49,7 @@ def run(args):
     model = with_options(load_model(args.model), args)
     with as_request(fitted=True):
         features = model.features(given_data(args.data), args.groups)
-        list_skipped(features.skipped, fitted=True)
+        list_skipped(features.skipped)
         WRITERS[suffix](args.output, features)
     n, h = features.data.shape
     print(f"{n} rows of {h} features are in {args.output}")

@@ -7,6 +7,7 @@ with ``--out`` rows, tables, figures and a report.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from numbers import Real
 from os import PathLike
 from time import perf_counter
@@ -14,12 +15,12 @@ from typing import Any
 
 from tensorcrp.base.types import AnyPath
 from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
-from tensorcrp.experiments.data import check_data, data_folder, load
+from tensorcrp.experiments.data import check_data, data_folder, known_names, load
 from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence import evidence_sizes, summary_table
-from tensorcrp.experiments.folder_cache import reading
+from tensorcrp.experiments.folder_cache import check_used, reading
 from tensorcrp.experiments.frames import rows_frame
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.methods import chosen_methods
@@ -27,6 +28,7 @@ from tensorcrp.experiments.options import (
     add_common,
     add_settings,
     given_settings,
+    how_many,
     kept_runs,
     say,
     training_size,
@@ -34,7 +36,7 @@ from tensorcrp.experiments.options import (
 )
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
-from tensorcrp.experiments.random_splits import check_splits
+from tensorcrp.experiments.random_splits import check_splits, splits_of
 from tensorcrp.experiments.registry import only_methods
 from tensorcrp.experiments.runs import Run, row_defect
 from tensorcrp.experiments.store import Store, write_whole
@@ -117,7 +119,7 @@ def run(args):
         print("\n".join(wrapped(line)))
     if args.out is not None:
         print(f"rows, tables, figures, report.html and leaderboard.html: {args.out}")
-    print(f"{len(rows)} runs in {perf_counter() - start:.0f} s")
+    print(f"{how_many(len(rows), 'run')} in {perf_counter() - start:.0f} s")
     if not tables:
         say("every run was skipped; there is nothing to compare.")
     return 0 if tables else 1
@@ -260,6 +262,7 @@ def _plan(preset, data, sizes, methods, repeats, seed, most, groups):
     sizes = _listed(sizes or (how.sizes if how else (5, 10)))
     names = chosen_methods(methods and _listed(methods), how and how.methods())
     check_data(data)
+    check_used([name for name in data if name not in known_names()])
     if how is not None:
         return preset_plan(data, sizes, repeats, seed, names, most or how.most)
     check_splits(data, sizes, repeats, seed, groups)
@@ -274,17 +277,21 @@ def _listed(value):
 
 def compare_plan(data, sizes, repeats, seed, methods, most=0, groups=""):
     """Runs of all methods on data sets, training sizes and splits."""
-    return [
-        Run(
-            *(name, load(name, groups).checksum, train, split, seed, method),
-            most=most,
-            groups=groups,
-        )
-        for name in data
-        for train in sizes
-        for split in range(repeats)
-        for method in methods
-    ]
+    plan = []
+    for name in data:
+        found = load(name, groups)
+        places = product(*splits_of(found, sizes, repeats), methods)
+        plan += [
+            Run(
+                *(name, found.checksum, train, split, seed, each),
+                0,
+                False,
+                most,
+                groups,
+            )
+            for train, split, each in places
+        ]
+    return plan
 
 
 def printed_tables(rows, preset=None):

@@ -64,7 +64,7 @@ def near_chance(rows, data, train):
 def near_chance_lines(rows):
     """For every data set and size at which nothing was learnt, what to try."""
     return [
-        f"{data}, {size_words(train)} to train: every method is near chance. Try "
+        f"{data}, {size_words(train)}: every method is near chance. Try "
         "--motion difference (if a mode is time), more --frames, a larger --size, "
         "--color rgb or more --per-class; and check that samples of each class differ."
         for data in rows.data()
@@ -89,9 +89,13 @@ def _line(rows, place, classifiers):
 def _title(data, train, cell):
     """What was compared: shape, classes, chance, the largest class, sizes, splits."""
     shape, c = "x".join(map(str, cell[0]["shape"])), cell[0]["n_classes"]
-    words = f"{data}, {shape}, {c} classes: {size_words(train)} to train, "
-    words += f"{_span(row['n_test'] for row in cell)} to test, {len(cell)} random "
-    words += f"splits, accuracy in % (chance {100 / c:.1f}"
+    size, kind = size_words(train), "random"
+    if train == 0:
+        size, kind = _span(row["n_train"] for row in cell), "given"
+    words = f"{data}, {shape}, {c} classes: {size} to train, "
+    words += f"{_span(row['n_test'] for row in cell)} to test, {len(cell)} {kind} "
+    words += "split, " if len(cell) == 1 else "splits, "
+    words += f"accuracy in % (chance {100 / c:.1f}"
     if all("majority" in row for row in cell):
         largest = np.mean([row["majority"] / row["n_test"] for row in cell])
         words += f", always the largest class {100 * largest:.1f}"

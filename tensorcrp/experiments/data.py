@@ -20,6 +20,7 @@ from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.given_splits import PROTOCOLS
 from tensorcrp.files import file_groups
+from tensorcrp.files.grouping import check_groups
 
 VARIABLE = "TENSORCRP_DATA"
 FORM = (
@@ -60,7 +61,8 @@ class Data:
     labels : tuple of str
         Names of the classes.
     splits : tuple of (train, test)
-        Given splits; empty where they are random.
+        Given splits, of a protocol or of ``train/`` and ``test/`` folders; empty where
+        they are random.
     classifiers : tuple of str
         Classifiers of a published protocol; empty for those of every method.
     """
@@ -146,12 +148,30 @@ def _load(name, groups, settings):
     X, y = bunch.data, bunch.target
     if y is None:
         raise BadRequest(f"{name} has no labels. {FORM}")
-    groups = None if groups is None else _groups(name, bunch, groups, len(y))
-    digest = checksum(X, y)
-    if groups is not None:
-        digest = checksum(np.frombuffer(digest.encode(), np.uint8), groups)
     labels, codes = np.unique(y, return_inverse=True)
-    return Data(name, _scaled(X), codes, groups, digest, _names(labels, bunch))
+    names, splits = _names(labels, bunch), _folder_split(name, bunch)
+    groups = _windows(bunch) if groups is None else _groups(name, bunch, groups, codes)
+    digest = checksum(X, y)
+    for part in (groups, *(ids for pair in splits for ids in pair)):
+        if part is not None:
+            digest = checksum(np.frombuffer(digest.encode(), np.uint8), part)
+    return Data(name, _scaled(X), codes, groups, digest, names, splits)
+
+
+def _folder_split(name, bunch):
+    """The given split of a folder with ``train/`` and ``test/``; else none."""
+    if name in known_names() or not folder_cache.is_folder(name):
+        return ()
+    train = bunch.get("is_training")
+    return () if train is None else ((np.flatnonzero(train), np.flatnonzero(~train)),)
+
+
+def _windows(bunch):
+    """Windows of one file belong together, whatever was asked for; None without any."""
+    files = bunch.get("files")
+    if files is None or len(set(files)) == len(files):
+        return None
+    return np.unique(files, return_inverse=True)[1]
 
 
 @lru_cache(maxsize=2)
@@ -163,7 +183,7 @@ def _by_protocol(name):
     splits = () if how.splits is None else tuple(how.splits(bunch, plain.y))
     groups = plain.groups
     if how.groups is not None:
-        groups = _groups(name, bunch, how.groups, len(X))
+        groups = _groups(name, bunch, how.groups, plain.y)
     ids = [np.zeros(1, int), *(part for pair in splits for part in pair)]
     digest = checksum(X, plain.y).encode()
     digest = checksum(np.frombuffer(digest, np.uint8), np.concatenate(ids))
@@ -180,14 +200,25 @@ def _clear():
 load.cache_clear = _clear
 
 
-def _groups(name, bunch, array, n):
+def _groups(name, bunch, rule, codes):
     """Codes of the groups of samples: an array of a file, or a rule for its files."""
-    if bunch.get("files") is not None:
+    if bunch.get("files") is None:
+        names = _column(name, bunch, rule, len(codes))
+    else:
         try:
-            groups = file_groups(array, bunch.files)
+            names = file_groups(rule, bunch.files)
         except (ValueError, OSError) as error:
             raise BadRequest(f"{name}: {error} (--groups)") from error
-        return np.unique(groups, return_inverse=True)[1]
+    groups = np.unique(names, return_inverse=True)[1]
+    try:
+        check_groups(rule, names, codes)
+    except ValueError as error:
+        raise BadRequest(f"{name}: {error}") from error
+    return groups
+
+
+def _column(name, bunch, array, n):
+    """The array of a file that says which samples belong together."""
     others = [
         key
         for key, value in bunch.items()
@@ -199,7 +230,7 @@ def _groups(name, bunch, array, n):
             f"{name} has no array {array!r} with one entry per sample (--groups); "
             f"there are: {there}."
         )
-    return np.unique(np.asarray(bunch[array]), return_inverse=True)[1]
+    return np.asarray(bunch[array])
 
 
 def _names(labels, bunch):
@@ -230,7 +261,8 @@ def _bunch(name):
     except ImportError as error:
         raise BadRequest(f"cannot read {name}: {error}") from error
     except (ValueError, TypeError, OSError) as error:
-        raise BadRequest(f"cannot read {name}: {error} {FORM}") from error
+        form = "" if folder_cache.is_folder(name) else f" {FORM}"
+        raise BadRequest(f"cannot read {name}: {error}{form}") from error
 
 
 def _own_path(name):

@@ -2,7 +2,8 @@
 
 In: a folder, and in the environment the options of the reader (JSON) and the folder of
 the cache, so that the processes that a command starts know both. Out: a Bunch whose
-data are a read-only map of one ``.npy`` file.
+data are a read-only map of one ``.npy`` file; of a folder with ``train/`` and
+``test/``, the samples of both, in memory.
 """
 
 import json
@@ -18,9 +19,13 @@ from sklearn.utils import Bunch
 
 from tensorcrp import datasets
 from tensorcrp.base.files import replacing
+from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import say
 from tensorcrp.experiments.tables import printable, wrapped
+from tensorcrp.files.reading import OF_KINDS
+from tensorcrp.files.samples import why_skipped
 from tensorcrp.preprocessing import Motion
+from tensorcrp.video import labelled_files, train_test_folders
 
 READER, CACHE = "TENSORCRP_READER", "TENSORCRP_CACHE"
 NOTES = ("target_names", "mode_names", "skipped", "files")
@@ -67,8 +72,69 @@ def is_folder(path):
     return Path(path).is_dir() and Path(path).suffix != ".zarr"
 
 
+def check_used(paths):
+    """Reject options of `reading` that none of these files and folders has a use for.
+
+    Sets that are built in have none, so that the list may be empty.
+    """
+    given, kinds = json.loads(settings()), {_kind(path) for path in paths}
+    every = {"arrays", "clips", "images"}
+    for name in given.keys() - {"on_error"}:  # which is always given
+        used_by = every & set(OF_KINDS.get(name, every))
+        if not kinds & used_by and None not in kinds:
+            value = tuple(given[name]) if name == "size" else given[name]
+            raise BadRequest(
+                f"{name}={value!r} is for {' and '.join(sorted(used_by))}, and none of "
+                "the data sets holds them: leave it out."
+            )
+
+
+def _kind(path):
+    """Kind of the files at a path; None if the reader will say what is wrong there."""
+    if not is_folder(path):
+        return "arrays"
+    try:
+        halves = train_test_folders(path)
+        pictures = _are_pictures(path if halves is None else halves[0])
+    except (ValueError, OSError):
+        return None
+    return "images" if pictures else "clips"
+
+
 def decoded(path):
     """The pixels of a folder, before any transformation along time."""
+    halves = train_test_folders(path)
+    if halves is None:
+        return _decoded(path)
+    return _joined(halves, *map(_decoded, halves))
+
+
+def _joined(halves, train, test):
+    """Samples of a training and a test folder; ``is_training`` tells them apart."""
+    codes = {name: code for code, name in enumerate(train.target_names)}
+    unknown = [name for name in test.target_names if name not in codes]
+    if unknown:
+        raise ValueError(
+            f"{halves[1]} has the class {unknown[0]}, and {halves[0]} has not."
+        )
+    if train.data.shape[1:] != test.data.shape[1:]:
+        raise ValueError(
+            f"samples of {halves[0]} have shape {train.data.shape[1:]}, those of "
+            f"{halves[1]} {test.data.shape[1:]}: pass size=(height, width)."
+        )
+    names = np.array([codes[name] for name in test.target_names])
+    return Bunch(
+        data=np.concatenate([train.data, test.data]),
+        target=np.concatenate([train.target, names[test.target]]),
+        target_names=train.target_names,
+        mode_names=train.mode_names,
+        files=[*train.files, *test.files],
+        skipped=[*train.skipped, *test.skipped],
+        is_training=np.arange(len(train.data) + len(test.data)) < len(train.data),
+    )
+
+
+def _decoded(path):
     options = json.loads(settings())
     for name in ("data", "target", "samples", "motion"):
         options.pop(name, None)
@@ -80,8 +146,6 @@ def decoded(path):
 
 
 def _are_pictures(path):
-    from tensorcrp.video import labelled_files
-
     return datasets.are_images(labelled_files(path)[0])
 
 
@@ -109,7 +173,7 @@ def _cached(path, options):
             warnings.filterwarnings("ignore", "skipped")
             bunch = datasets.read_tensors(path, **options)
         for file, reason in bunch.skipped:
-            words = reason if file in reason else f"{file}: {reason}"
+            words = f"{file}: {why_skipped(file, reason)}"
             say("\n".join(wrapped(f"skipped: {printable(words)}")))
         return _stored(bunch, stem)
     known = json.loads(notes.read_text())

@@ -6,6 +6,8 @@ In: an argparse parser, or parsed arguments. Out: options, or a sentence.
 import argparse
 import os
 import sys
+from shutil import get_terminal_size
+from textwrap import fill
 
 
 def add_common(parser):
@@ -115,8 +117,18 @@ def training_size(text):
     return share
 
 
+def how_many(n, noun):
+    """A number and its noun: 1 file, 2 files."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def say(sentence):
-    """Print beside the results, on stderr."""
+    """Print beside the results, on stderr; on a terminal, lines end between words."""
+    if sys.stderr.isatty():
+        width = get_terminal_size().columns
+        how = {"break_long_words": False, "break_on_hyphens": False}
+        lines = [fill(line, width, **how) for line in sentence.split("\n")]
+        sentence = "\n".join(lines)
     print(sentence, file=sys.stderr)
 
 

@@ -10,12 +10,13 @@ from base64 import b64encode
 from hashlib import sha256
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.classifiers import CLASSIFIERS, OWN
 from tensorcrp.experiments.data_page import data_part
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
 from tensorcrp.experiments.mistakes_page import mistake_parts
 from tensorcrp.experiments.store import check_file, check_folder, write_whole
+from tensorcrp.experiments.summaries import headline
 from tensorcrp.experiments.tables import printable
 from tensorcrp.report.html_page import Part, page
 from tensorcrp.report.plots import dots
@@ -136,12 +137,12 @@ def _dots(rows):
 
 
 def _dots_of(rows, data, train, classifier):
-    scores = {
-        name: rows.score(data, train, name, classifier, "honest")
-        for name in rows.methods()
-        if rows.cell(data, train, name)
-    }
+    cells = {name: rows.cell(data, train, name) for name in rows.methods()}
+    first = classifier == CLASSIFIERS[0]  # there, methods that predict speak themselves
+    by = {n: headline(c) if first else classifier for n, c in cells.items() if c}
+    scores = {n: rows.score(data, train, n, each, "honest") for n, each in by.items()}
     found = [(name, s) for name, s in scores.items() if s is not None]
+    classifier += " or own" if OWN in by.values() else ""
     if not found:
         return ""
     found.sort(key=lambda pair: -pair[1].mean)
@@ -149,11 +150,11 @@ def _dots_of(rows, data, train, classifier):
         (name, s.mean, max(0, s.mean - (s.std or 0)), min(100, s.mean + (s.std or 0)))
         for name, s in found
     ]
-    first = rows.cell(data, train, found[0][0])[0]
+    row = cells[found[0][0]][0]
     title = f"{data}, {size_words(train)}, {classifier}: mean and deviation, best first"
-    guesses = [("chance", 100 / first["n_classes"])]
-    if "majority" in first:
-        share = 100 * first["majority"] / first["n_test"]
+    guesses = [("chance", 100 / row["n_classes"])]
+    if "majority" in row:
+        share = 100 * row["majority"] / row["n_test"]
         guesses.append(("largest class", share))
     return (
         f"<h3>{html.escape(printable(title))}</h3>{dots(spans, guesses, title=title)}"

@@ -33,7 +33,8 @@ def split(data, train, seed, repeat, most=0):
     """
     rng = np.random.default_rng([seed, repeat])
     if data.splits:
-        return data.splits[repeat]
+        chosen, rest = data.splits[repeat]
+        return chosen, rng.permutation(rest)[:most] if most else rest
     order = rng.permutation(len(data.y))
     for_training = for_test = np.ones(len(order), bool)
     if data.groups is not None:
@@ -67,6 +68,13 @@ def _check_sizes(name, available, rest, wanted):
         )
 
 
+def splits_of(data, sizes, repeats):
+    """Training sizes and numbers of the splits; given ones are all there are."""
+    if data.splits:
+        return (0,), range(len(data.splits))
+    return sizes, range(repeats)
+
+
 def check_splits(names, sizes, repeats, seed, groups=""):
     """Reject data that no method could be trained and tested on, before any run."""
     for name in names:
@@ -81,7 +89,7 @@ def check_splits(names, sizes, repeats, seed, groups=""):
                 f"{name} has entries that are NaN or infinite; replace them, or leave "
                 "out the samples that have them."
             )
-        for size, repeat in product(sizes, range(repeats)):
+        for size, repeat in product(*splits_of(data, sizes, repeats)):
             try:
                 split(data, size, seed, repeat)
             except Skip as skip:

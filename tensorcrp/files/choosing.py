@@ -79,7 +79,8 @@ class Choice:
 
     def screen(self, kind, X, y, groups):
         """Cross-validated score of one kind of motion, by a quick search."""
-        quick = TensorCRPCV(CLASSIFIERS["lda"](), **SCREENING)
+        c = len(np.unique(y))  # ridge LDA separates classes in c - 1 directions
+        quick = TensorCRPCV(CLASSIFIERS["lda"](), n_components=c - 1, **SCREENING)
         motion = Motion(kind, mode=self.mode)
         _fit_quietly(quick, self._folds(y, groups), motion, X, y, groups)
         return float(quick.best_score_)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,27 @@ def file_groups(rule: str, files: Sequence[AnyPath]) -> Array:
         path = rule if rule.endswith(".csv") else f"{table}.csv"
         return _from_table(path, column or "group", files)
     return _from_pattern(rule, files)
+
+
+def check_groups(rule: object, names: Sequence[object], labels: Sequence[Any]) -> None:
+    """Raise ValueError if groups are the classes: one for each.
+
+    Parameters
+    ----------
+    rule : object
+        What gave the groups, for the message.
+    names, labels : sequences of length n
+        Group and class of each sample.
+    """
+    groups, numbers = np.unique(names, return_inverse=True)
+    classes, codes = np.unique(labels, return_inverse=True)
+    pairs = set(zip(numbers.tolist(), codes.tolist(), strict=True))
+    if len(pairs) == len(groups) <= len(classes):
+        raise ValueError(
+            f"groups {rule!r} gives every class one group, {groups[:3].tolist()}: "
+            "no class could be held out and learnt too. Groups are people or "
+            "recordings, several in each class."
+        )
 
 
 def _from_pattern(rule, files):

@@ -81,7 +81,7 @@ def _by_file(found, X, owners, mode_names, skipped):
 
 # Parameters of a FileClassifier that some kinds of files have no use for.
 OF_ARRAYS = ("data", "target", "samples")
-_OF_KINDS = {
+OF_KINDS = {
     **dict.fromkeys(OF_ARRAYS, ("arrays",)),
     **dict.fromkeys(("frames", "sampling", "stride"), ("clips",)),
     **dict.fromkeys(("size", "color"), ("clips", "images")),
@@ -90,7 +90,7 @@ _OF_KINDS = {
 
 def check_options(kind, params, defaults):
     """Raise ValueError if an option is given that files of this kind ignore."""
-    for name, kinds in _OF_KINDS.items():
+    for name, kinds in OF_KINDS.items():
         if kind not in kinds and params[name] != defaults[name]:
             raise ValueError(
                 f"{name}={params[name]!r} is for {' and '.join(kinds)}, and these "

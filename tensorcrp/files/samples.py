@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,20 @@ from tensorcrp.base.types import Array, Floats, Integers
 
 # What one entry of `Samples.files` is called.
 NOUNS = {"clips": "file", "images": "file", "arrays": "sample", "epochs": "epoch"}
+
+
+def why_skipped(file: str, words: str) -> str:
+    """Why a file gave no sample, without its name, repairs and names of parameters.
+
+    Parameters
+    ----------
+    file : str
+    words : str
+        The message of the reader: what is wrong, and after a colon the repair.
+    """
+    words = words.removeprefix(file).lstrip(" :")
+    words = re.match(r"(?:\([^()]*\)|(?!: ).)*", words)[0]  # not a colon in parentheses
+    return re.sub(r"(\w+)=(\d+)", r"\2 \1", words).rstrip(" .")
 
 
 @dataclass(frozen=True)

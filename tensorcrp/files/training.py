@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
-from tensorcrp.files.grouping import file_groups
+from tensorcrp.files.grouping import check_groups, file_groups
 from tensorcrp.files.predictions import (
     Predictions,
     best_temperature,
@@ -49,7 +49,7 @@ def learnt(params, found, y, groups):
         samples = replace(samples, labels=_one_each(y, samples.files, "y"))
     classes, codes = _classes(samples, NOUNS[found.kind])
     reader = described(found.kind, samples, options)
-    numbers = _group_numbers(groups, found, samples, len(classes))
+    numbers = _group_numbers(groups, found, samples)
     choice = _choice(params, reader)
     model, held_out, scores = _chosen(choice, samples, classes, codes, numbers, params)
     return {
@@ -114,7 +114,7 @@ def chosen_classifier(classifier):
     return classifier
 
 
-def _group_numbers(groups, found, samples, n_classes):
+def _group_numbers(groups, found, samples):
     """Numbers (n,) of the groups of the files that were read, or None."""
     if groups is None:
         return None
@@ -125,15 +125,8 @@ def _group_numbers(groups, found, samples, n_classes):
         of_all = samples.files if whole else found.files
         known = dict(zip(of_all, _one_each(groups, of_all, "groups"), strict=True))
         given = np.array([known[file] for file in samples.files])
-    names, numbers = np.unique(given, return_inverse=True)
-    pairs = set(zip(numbers.tolist(), samples.labels, strict=True))
-    if len(pairs) == len(names) <= n_classes:
-        raise ValueError(
-            f"groups {groups!r} gives every class one group, {names[:3].tolist()}: "
-            "no class could be held out and learnt too. Groups are people or "
-            "recordings, several in each class."
-        )
-    return numbers
+    check_groups(groups, given, samples.labels)
+    return np.unique(given, return_inverse=True)[1]
 
 
 def named_groups(rule, samples):

@@ -6,7 +6,6 @@ chance, confusion matrix, wrongly labelled files with pictures, projections.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from sklearn.pipeline import Pipeline
@@ -16,7 +15,7 @@ from tensorcrp.base.types import AnyPath
 from tensorcrp.files import FileClassifier
 from tensorcrp.files.found import FoundFiles
 from tensorcrp.files.reading import read
-from tensorcrp.files.samples import NOUNS
+from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 from tensorcrp.patterns import Patterns
 from tensorcrp.report.class_samples import class_examples, class_table, picture
@@ -165,16 +164,9 @@ def _data(model):
     skipped = ""
     if model.skipped_:
         skipped = f"<h3>Files that could not be read: {len(model.skipped_)}</h3>"
-        reasons = [(file, _reason(file, words)) for file, words in model.skipped_]
+        reasons = [(file, why_skipped(file, words)) for file, words in model.skipped_]
         skipped += rows_table(["file", "reason"], reasons)
     return Part("Data", table + examples + skipped)
-
-
-def _reason(file, words):
-    """Why a file was skipped, without its name, repairs and names of parameters."""
-    words = words.removeprefix(file).removesuffix(', or pass on_error="skip".')
-    words = re.sub(r"(\w+)=(\d+)", r"\2 \1", words.split(": ")[0])
-    return words.strip(" .")
 
 
 def _wrong(model):
