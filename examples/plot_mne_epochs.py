@@ -3,9 +3,8 @@ From MNE epochs to a stream of windows
 ======================================
 
 Simulated event-related potentials, as an ``mne.Epochs`` with a bad channel and a
-stimulus channel, become samples channel x time. Channels are put on one scale, and rank
-and ridge are chosen by folds of whole recording blocks. The pipeline is tested on other
-blocks, shown as a head map, saved, and used on one window at a time.
+stimulus channel, become samples channel x time. Rank and ridge are chosen by folds of
+whole blocks; the pipeline is tested on others, drawn, saved, and used window by window.
 """
 
 import tempfile
@@ -59,11 +58,13 @@ tensor = epochs_to_tensor(epochs, tmin=0.0)
 print(tensor.DESCR, tensor.mode_names, tensor.target_names)
 
 # %%
-# Nested cross-validation: outer folds test on blocks that neither the scaler, the fit
-# nor the choice of rank and ridge has seen. Metadata routing hands the blocks to both.
+# Nested cross-validation: outer folds test on blocks that no scaler, fit or search has
+# seen. Metadata routing hands the blocks to both. The search averages models, and
+# LDA of their many features needs shrinkage.
 
 grid = {"ranks": (1, 2), "regs": (0.001, 0.01, 0.1, 1.0, 10.0)}
-search = TensorCRPCV(LinearDiscriminantAnalysis(), **grid, cv=GroupKFold(3))
+lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+search = TensorCRPCV(lda, **grid, cv=GroupKFold(3))
 pipeline = make_pipeline(ChannelScaler(), search)
 with sklearn.config_context(enable_metadata_routing=True):
     nested = clone(pipeline)
@@ -73,10 +74,9 @@ with sklearn.config_context(enable_metadata_routing=True):
 print(f"accuracy on unseen blocks: {scores.mean():.2f}, chance 0.50")
 
 # %%
-# Patterns show where and when targets differ: over the back of the head, at 0.3 s.
-# What is faint in the front is chance, where the noise is strong. Patterns of a
-# pipeline are in the units of its samples, here volts. The weights of the projection
-# also cancel noise: the cosines say how close both are to the map that was planted.
+# Patterns show where and when targets differ: over the back of the head, at 0.3 s. What
+# is faint in the front is chance, where noise is strong. Patterns are in the units of
+# the samples, volts. Weights also cancel noise: cosines with the planted map tell.
 
 train = blocks < 5
 X, y = tensor.data[train], tensor.target[train]

@@ -76,9 +76,13 @@ class Compared(ClassifierMixin, BaseEstimator):
 
 def methods():
     flat = FunctionTransformer(lambda X: X.reshape(len(X), -1))
+    plain = LinearDiscriminantAnalysis()
     shrunk = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
     found = {
-        "TensorCRPCV": TensorCRPCV(LinearDiscriminantAnalysis(), cv=INNER),
+        "TensorCRPCV": TensorCRPCV(cv=INNER),
+        "TensorCRPCV, best point, LDA": TensorCRPCV(plain, average=1, cv=INNER),
+        "TensorCRPCV, shrinkage LDA": TensorCRPCV(shrunk, cv=INNER),
+        "TensorCRPCV, LDA": TensorCRPCV(plain, cv=INNER),
         "ToeplitzLDA": searched(ToeplitzLDA()),
         "STDA": searched(STDA(), 2, 3, 5),
         "MultilinearLDA": searched(MultilinearLDA(), 2, 3, 5),

@@ -74,7 +74,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         Classifier of the features. Of several, the first scores the points of the grid,
         and the folds choose one for averaged features. None means
         ``KNeighborsClassifier(1)`` and ``SVC(C=10)``, or with `class_weight` a
-        LogisticRegression, which takes weights. `predict_proba` and
+        LogisticRegression, which takes weights. LDA of averaged features, many and much
+        alike, needs shrinkage. `predict_proba` and
         `decision_function` are there if the chosen classifier has them.
     ranks : sequence of int or "full", default=(1, 2, "full")
         Ranks to try. "full" is ridge LDA on vectorised samples.
