@@ -7,6 +7,7 @@ import pytest
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.baselines import MPCA, CPLogistic
+from tensorcrp.experiments import compare_methods
 from tensorcrp.files import FileClassifier
 from tensorcrp.preprocessing import Motion
 from tensorcrp.signals import (
@@ -313,3 +314,18 @@ def test_files_whose_times_differ_are_not_mixed(told_apart, tmp_path):
             use(tmp_path)
     with pytest.raises(ValueError, match=r"times run from -0.1 .* fitted on -0.2 to"):
         model.predict(tmp_path / "b-epo.fif")
+
+
+def test_methods_are_compared_on_epochs(told_apart, tmp_path):
+    """One file or a folder: the same samples, and groups by metadata or file."""
+    (tmp_path / "all").mkdir()
+    told_apart.save(tmp_path / "some-epo.fif", verbose=False)
+    for i in range(5):
+        part = told_apart[4 * i : 4 * i + 4]
+        part.save(tmp_path / "all" / f"{i}-epo.fif", verbose=False)
+    how = {"methods": ["raw", "RidgeLDA"], "per_class": 4, "repeats": 2}
+    one = compare_methods(str(tmp_path / "some-epo.fif"), groups="person", **how)
+    other = compare_methods(str(tmp_path / "all"), groups="file", **how)
+    assert len(one) == 4 and one[0]["shape"] == [4, 120] and one[0]["n_classes"] == 2
+    for mine, same in zip(one, other, strict=True):
+        assert mine["classifiers"] == same["classifiers"]

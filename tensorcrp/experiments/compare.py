@@ -59,8 +59,8 @@ def add_command(commands):
         "data",
         nargs="*",
         metavar="DATA",
-        help="a built-in name, or a file or folder that read_tensors takes (default: "
-        f"{' '.join(DEFAULT_DATA)})",
+        help="a built-in name, a .fif file of epochs, or a file or folder that "
+        f"read_tensors takes (default: {' '.join(DEFAULT_DATA)})",
     )
     parser.add_argument(
         "--preset",
@@ -146,8 +146,9 @@ def compare_methods(
     Parameters
     ----------
     data : sequence of str, default=None
-        Names of built-in data sets, or paths that `tensorcrp.datasets.read_tensors`
-        takes; None for digits and synthetic clips, or the sets of `preset`.
+        Names of built-in data sets, paths that `tensorcrp.datasets.read_tensors` takes,
+        or MNE's epochs in ``.fif`` files; None for digits and synthetic clips, or the
+        sets of `preset`.
     methods : sequence of str, default=None
         Names of registered methods, or ``"MODULE:CLASS"``; None for all methods. See
         `register_method`.

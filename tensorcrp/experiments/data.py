@@ -25,8 +25,8 @@ from tensorcrp.files.grouping import check_groups
 VARIABLE = "TENSORCRP_DATA"
 FORM = (
     "The command takes the samples X and the labels y of a file, as "
-    "numpy.savez('NAME.npz', X=X, y=y) writes it, or a folder with one subfolder of "
-    "images or clips per class."
+    "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "
+    "folder with one subfolder of images or clips per class."
 )
 SYNTHETIC = {
     "digits": datasets.load_digits,

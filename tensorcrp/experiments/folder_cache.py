@@ -3,7 +3,8 @@
 In: a folder, and in the environment the options of the reader (JSON) and the folder of
 the cache, so that the processes that a command starts know both. Out: a Bunch whose
 data are a read-only map of one ``.npy`` file; of a folder with ``train/`` and
-``test/``, the samples of both, in memory.
+``test/``, the samples of both, in memory. Files of arrays and of MNE's epochs are read
+in every process.
 """
 
 import json
@@ -22,10 +23,12 @@ from tensorcrp.base.files import replacing
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import say
 from tensorcrp.experiments.tables import printable, wrapped
+from tensorcrp.files.found import MANY, find
 from tensorcrp.files.reading import OF_KINDS
+from tensorcrp.files.reading import read as read_files
 from tensorcrp.files.samples import why_skipped
 from tensorcrp.preprocessing import Motion
-from tensorcrp.video import labelled_files, train_test_folders
+from tensorcrp.video import files_below, labelled_files, train_test_folders
 
 READER, CACHE = "TENSORCRP_READER", "TENSORCRP_CACHE"
 NOTES = ("target_names", "mode_names", "skipped", "files")
@@ -61,6 +64,8 @@ def read(path):
     """What is at a path, with the options of `reading`; clips and images once."""
     options = json.loads(settings())
     motion = options.pop("motion", "none")
+    if _has_epochs(path):
+        return _moved(_epochs(path, options.get("on_error", "skip")), motion)
     if not is_folder(path):
         arrays = {k: options[k] for k in ("data", "target", "samples") if k in options}
         return _moved(datasets.read_tensors(path, **arrays), motion)
@@ -78,7 +83,7 @@ def check_used(paths):
     Sets that are built in have none, so that the list may be empty.
     """
     given, kinds = json.loads(settings()), {_kind(path) for path in paths}
-    every = {"arrays", "clips", "images"}
+    every = {"arrays", "clips", "epochs", "images"}
     for name in given.keys() - {"on_error"}:  # which is always given
         used_by = every & set(OF_KINDS.get(name, every))
         if not kinds & used_by and None not in kinds:
@@ -91,14 +96,33 @@ def check_used(paths):
 
 def _kind(path):
     """Kind of the files at a path; None if the reader will say what is wrong there."""
-    if not is_folder(path):
-        return "arrays"
     try:
+        if _has_epochs(path):
+            return "epochs"
+        if not is_folder(path):
+            return "arrays"
         halves = train_test_folders(path)
         pictures = _are_pictures(path if halves is None else halves[0])
     except (ValueError, OSError):
         return None
     return "images" if pictures else "clips"
+
+
+def _has_epochs(path):
+    files = files_below(path) if is_folder(path) else [path]
+    return bool(files) and all(str(f).lower().endswith(MANY["epochs"]) for f in files)
+
+
+def _epochs(path, on_error):
+    """Epochs of ``.fif`` files; beside them columns of metadata, and their files."""
+    samples = read_files(find(path, labelled=True), {"target": None}, on_error)
+    own = {
+        "data": samples.X,
+        "target": np.array(samples.labels),
+        "mode_names": samples.mode_names,
+        "file": np.array([each.rpartition("[")[0] for each in samples.files]),
+    }
+    return Bunch(**samples.more | own)
 
 
 def decoded(path):
