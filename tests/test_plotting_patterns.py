@@ -7,6 +7,7 @@ import matplotlib
 import mne
 import numpy as np
 import pytest
+from scipy.spatial import QhullError
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import ClassScatter, Patterns, TensorCRP, TensorCRPCV
@@ -97,6 +98,19 @@ def test_positions_are_those_of_mne():
     info.set_montage("biosemi64")
     display = ProjectionDisplay.from_estimator(crp, positions=info, **how)
     assert len(display.axes_[0, 0].images) == 1 and display.axes_.shape == (1, 2)
+
+
+def test_places_that_are_no_map(crp, bursts, monkeypatch):
+    """MNE triangulates places; some, e.g. on one line, cannot be."""
+
+    def failing(*args, **kwargs):
+        raise QhullError("QH6239 Qhull precision error")
+
+    monkeypatch.setattr(mne.viz, "plot_topomap", failing)
+    how = {"kind": "patterns", "X": bursts.data, "positions": bursts.positions}
+    with pytest.raises(ValueError, match=r"from 20 places .* one line; leave"):
+        ProjectionDisplay.from_estimator(crp, **how)
+    assert plt.get_fignums() == []
 
 
 def test_errors_say_what_is_missing(crp, bursts, monkeypatch):

@@ -145,6 +145,14 @@ def test_errors_name_the_value(call, words, X):
         call(X)
 
 
+@pytest.mark.parametrize("name", ["length", "step", "block"])
+def test_seconds_are_no_numbers_of_samples(name, X):
+    whole = {"length": 10, "step": 5, "block": 60}
+    assert len(window(X[0], **{key: np.int64(n) for key, n in whole.items()}).data)
+    with pytest.raises(TypeError, match=rf"{name}=10.0 must be an integer.*round"):
+        window(X[0], **whole | {name: 10.0})
+
+
 def test_missing_values_are_named_by_channel_and_epoch(X):
     X[3, 1], X[6, 1, 5], X[6, 2] = np.nan, np.inf, np.nan
     words = r"\['channel 1', 'channel 2'\] of epochs \[3, 6\].*interpolate"

@@ -6,6 +6,7 @@ maps, and is imported when there is one to draw.
 """
 
 import numpy as np
+from scipy.spatial import QhullError
 
 from tensorcrp.plotting._panels import Factors
 
@@ -64,9 +65,15 @@ def head_map(values, positions, ax, **how):
     if isinstance(positions, np.ndarray):
         radius = 1.05 * np.linalg.norm(positions, axis=1).max()
         how["sphere"] = (0.0, 0.0, 0.0, radius)
-    image, _ = mne.viz.plot_topomap(
-        values, positions, axes=ax, show=False, contours=0, **how
-    )
+    try:
+        image, _ = mne.viz.plot_topomap(
+            values, positions, axes=ax, show=False, contours=0, **how
+        )
+    except QhullError as error:
+        raise ValueError(
+            f"a head map cannot be drawn from {len(values)} places that are few or lie "
+            "on one line; leave positions out for a curve over the channels."
+        ) from error
     return image
 
 

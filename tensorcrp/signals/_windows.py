@@ -7,6 +7,7 @@ different groups share no time: what a cross-validation must not tear apart.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -100,6 +101,12 @@ def window(
             'recording.copy().pick("data", exclude="bads").get_data(), without '
             "channels that are bad or hold the labels."
         )
+    for name, value in {"length": length, "step": step, "block": block}.items():
+        if value is not None and not isinstance(value, Integral):
+            raise TypeError(
+                f"{name}={value!r} must be an integer: times are counted in samples, "
+                "e.g. round(0.5 * fs)."
+            )
     recording = np.asarray(recording)
     _check_recording(recording, length, step, block)
     step = length if step is None else step
