@@ -59,8 +59,8 @@ def add_command(commands):
         "data",
         nargs="*",
         metavar="DATA",
-        help="a built-in name, a .fif file of epochs, or a file or folder that "
-        f"read_tensors takes (default: {' '.join(DEFAULT_DATA)})",
+        help="folder/class/file, folder/train and folder/test, a .npz, .mat, .h5, "
+        f".zarr or .fif file, or a built-in name (default: {' '.join(DEFAULT_DATA)})",
     )
     parser.add_argument(
         "--preset",
@@ -148,7 +148,8 @@ def compare_methods(
     data : sequence of str, default=None
         Names of built-in data sets, paths that `tensorcrp.datasets.read_tensors` takes,
         or MNE's epochs in ``.fif`` files; None for digits and synthetic clips, or the
-        sets of `preset`.
+        sets of `preset`. A folder with ``train/`` and ``test/`` is a split: the only
+        one.
     methods : sequence of str, default=None
         Names of registered methods, or ``"MODULE:CLASS"``; None for all methods. See
         `register_method`.
@@ -176,7 +177,7 @@ def compare_methods(
     groups : str, default=None
         Name of an array of the file; samples with the same entry (a person, a
         recording) are never on both sides of a split, nor of a fold. Of a folder, a
-        rule of `tensorcrp.files.file_groups`.
+        rule of `tensorcrp.files.file_groups`. Windows of one file are a group anyway.
     beside : path, default=None
         Rows of an earlier comparison (``rows.jsonl``). Only `methods` are run, on its
         sets, sizes and splits, or on those of them that `data` and `per_class` name,

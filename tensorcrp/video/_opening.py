@@ -76,6 +76,8 @@ def opened(path):
             stream.codec_context.thread_count = 1  # files run in parallel instead
             stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
             yield container, stream
+    except FileNotFoundError as error:
+        raise ClipError(f"{path} does not exist: check the path.") from error
     except PermissionError as error:
         raise ClipError(
             f"{path} may not be read: change its permissions (chmod u+r) or pass "
