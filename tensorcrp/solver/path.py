@@ -43,9 +43,9 @@ from tensorcrp.base.types import (
 from tensorcrp.base.validation import check_alike_rows, rows_array, unfit_rows
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.ascent import Ascent, Problem, SmallGain, climb
+from tensorcrp.solver.blocks import deflated_rows
 from tensorcrp.solver.deflation import Deflation, Found
 from tensorcrp.solver.full_rank import Vectors, is_full
-from tensorcrp.solver.lane_rows import deflated_rows
 from tensorcrp.solver.metric import Euclidean, LaneRoots, Metric
 from tensorcrp.solver.model import Model, Result
 from tensorcrp.solver.objective import Objective
