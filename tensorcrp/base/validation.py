@@ -28,8 +28,12 @@ def reject_unusable(X):
             X = np.asarray(X)
         except ValueError as error:
             raise ValueError(_RAGGED) from error
-    if not isinstance(X, np.ndarray):
-        return
+    if isinstance(X, np.ndarray):
+        _reject_array(X)
+
+
+def _reject_array(X):
+    """Reject masks, arrays of arrays, complex numbers, dates and durations."""
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(
             "X is a masked array, and its mask would be ignored. Fill it with "
