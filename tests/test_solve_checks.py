@@ -5,7 +5,7 @@ Whatever passes gives the result of plain float64 arrays.
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
 from tensorcrp.solver import (
@@ -97,6 +97,31 @@ def test_nan_in_rows_outside_memory():
 
     with pytest.raises(ValueError, match=r"within contains NaN or infinity.*row 7"):
         solve(BETWEEN, Read(), **USUAL)
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+def test_rows_outside_memory_have_any_scale_that_arrays_have(scale):
+    """Lambda in the square of that scale: the same factors."""
+
+    class Read(Rows):
+        shape = WITHIN.shape
+
+        def __init__(self, array):
+            self.held, self.shape = array, array.shape
+
+        def blocks(self, size):
+            for first in range(0, 20, 5):
+                yield slice(first, first + 5), self.held[first : first + 5]
+
+        def reshape(self, shape):
+            return Read(self.held.reshape(-1, *shape))
+
+    plain, scaled = (
+        solve(by * BETWEEN, Read(by * WITHIN), **USUAL | {"lambdas": [by * by]})[0]
+        for by in (1.0, scale)
+    )
+    for one, other in zip(plain.factors, scaled.factors, strict=True):
+        assert_allclose(one, other, rtol=0, atol=1e-10)
 
 
 BAD_VALUES = [

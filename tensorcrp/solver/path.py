@@ -275,7 +275,7 @@ def _in_memory(rows):
 def _finite_norm(name, rows):
     """Norm of rows, or an error about NaN or squares that overflow: one pass."""
     with np.errstate(all="ignore"):
-        total = np.linalg.norm(rows.array if rows.is_array else rows.spread()[0])
+        total = np.linalg.norm(rows.array) if rows.is_array else rows.spread()[0].sum()
     if not np.isfinite(total):
         raise ValueError(unfit_rows(name, rows.blocks(rows.block_size)))
     return total
