@@ -47,7 +47,8 @@ cross-validation. What it leaves open, we set as follows.
 - Whole-number grey values are divided by the largest one.
 - ORL, UMIST and YaleB, the paper's two-class sets, come without its gender labels: they
   run as identity tasks, with 100 features ((c - 1)^2 would be 361 to 1521, the latter
-  more than a sample has entries). MNIST-5k stands in for CVL, the CMU faces (head pose)
+  more than a sample has entries), and their SVM has the C that the three folds choose
+  under either selection. MNIST-5k stands in for CVL, the CMU faces (head pose)
   for Pointing'04; `cmu_sunglasses` is the two-class task.
 - B-SVM is a classifier and has one figure for both, as in the paper.
 """
@@ -83,8 +84,8 @@ SECTIONS = {
 WORDS = {
     "tensors": """All methods of the library with their own ridges. Weizmann: four of
 nine people to train, the others to test; windows of one person are never on both sides,
-nor in the choice of settings. Gait: two splits, as 71 classes take minutes each.
-Indian Pines: patches of one field overlap, so that all
+nor in the choice of settings. Gait has two splits, Weizmann and Indian Pines have
+three: a split takes minutes. Indian Pines: patches of one field overlap, so that all
 figures are optimistic alike.""",
     "initialization": """The diagonals 0.5, 1 and 2 have to give one and the same
 solution, for the objective does not depend on the scale of a start: what differs
