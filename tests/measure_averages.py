@@ -246,4 +246,6 @@ if __name__ == "__main__":
                     rows.append(study(name, args.per_class, seed, stop))
                     with args.rows.open("a") as file:
                         file.write(json.dumps(rows[-1]) + "\n")
-    table([r for r in rows if r["train"] == args.per_class and r["data"] in args.names])
+    some = [r for r in rows if r["train"] == args.per_class and r["data"] in args.names]
+    table(some)
+    print(f"\n{sum(r['seconds'] for r in some) / 60:.0f} minutes of processor time")

@@ -14,8 +14,17 @@ from sklearn.svm import SVC
 from tensorcrp import TensorCRP, baselines
 from tensorcrp.base.results import chosen, parse_rows
 from tensorcrp.datasets import list_datasets
-from tensorcrp.experiments import methods
-from tensorcrp.experiments.classifiers import CLASSIFIERS, COSTS, Tuning, svm, tune_svm
+from tensorcrp.experiments import classifiers, methods
+from tensorcrp.experiments.classifiers import (
+    CLASSIFIERS,
+    COSTS,
+    Tuning,
+    is_free,
+    svm,
+    svm_right,
+    svms,
+    tune_svm,
+)
 from tensorcrp.experiments.counts import cv_folds
 from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load
 from tensorcrp.experiments.engine import run_all
@@ -516,6 +525,31 @@ def test_svm_is_tuned_on_a_balanced_part_of_many_samples():
     tuning = tune_svm(rng.standard_normal((len(y), 3)) + 20 * y[:, None], y)
     assert tuning.folds == 10
     assert 500 <= tuning.samples <= 515
+
+
+def test_svms_of_larger_costs_are_the_same_where_no_sample_is_at_the_bound():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 20)
+    X = rng.standard_normal((60, 40)) + 0.3 * y[:, None]
+    costs, unit = [*COSTS, 1e-3], np.sqrt((X**2).sum(axis=1).mean())
+    found = svms(X[::2], y[::2], X[1::2], costs)
+    free = []
+    for C in costs:
+        svc = SVC(kernel="linear", C=C).fit(X[::2] / unit, y[::2])
+        free.append(is_free(svc))
+        assert (found[C] == svc.predict(X[1::2] / unit)).all()
+    assert free[COSTS.index(1000.0)] and not free[-1]
+
+
+def test_svms_in_folds_see_a_part_of_many_samples(monkeypatch):
+    monkeypatch.setattr(classifiers, "MOST_IN_FOLDS", 40)
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(4), 50)
+    X = rng.standard_normal((200, 3)) + 20 * y[:, None]
+    seen, fit = [], SVC.fit
+    monkeypatch.setattr(SVC, "fit", lambda s, X, y: seen.append(len(y)) or fit(s, X, y))
+    right = svm_right(X[::2], y[::2], X[1::2], y[1::2])
+    assert set(seen) == {40} and (right == 100).all()
 
 
 def test_every_baseline_has_a_place():

@@ -24,7 +24,8 @@ COSTS = (1.0, 10.0, 100.0, 1000.0)
 FOLDS, MOST = 10, 500
 # Of LIBSVM's solver. Useless features with a large C would take millions.
 STEPS = 20_000
-MOST_IN_GRAM = 3000  # training samples whose inner products are made at once
+MOST_IN_FOLDS = 1000  # training samples of an SVM in the folds that choose settings
+MOST_IN_GRAM = 2000  # training samples whose inner products are made at once
 # Checks of scikit-learn take longer than many small fits.
 TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
@@ -40,7 +41,12 @@ def nearest_mean(features, y, others):
 
 
 def svm_right(features, y, others, truth):
-    """Right answers of the SVM for each of `COSTS`, from Gram matrices they share."""
+    """Right answers of the SVM for each of `COSTS`, from Gram matrices they share.
+
+    Of more than `MOST_IN_FOLDS` training samples, about as many are used.
+    """
+    ids = _subset(y, 1, MOST_IN_FOLDS)
+    features, y = features[ids], y[ids]
     unit = _unit(features)
     scaled = features / unit
     inner, outer = scaled @ scaled.T, (others / unit) @ scaled.T
@@ -93,7 +99,7 @@ def tune_svm(features, y):
     folds = min(FOLDS, int(smallest))
     if folds < 2:
         return Tuning(COSTS[0], 0, len(y))
-    ids = _subset(y, folds)
+    ids = _subset(y, folds, MOST)
     scaled = features[ids] / _unit(features)
     gram, labels = scaled @ scaled.T, y[ids]
     right = np.zeros(len(COSTS), int)
@@ -130,14 +136,14 @@ def _unit(features):
     return np.sqrt(mean) if mean > 0 else 1.0
 
 
-def _subset(y, folds):
-    """All samples, or about `MOST`, every class in its share (at least `folds`)."""
-    if len(y) <= MOST:
+def _subset(y, least, most):
+    """All samples, or about `most`, every class in its share (at least `least`)."""
+    if len(y) <= most:
         return np.arange(len(y))
     rng, chosen = np.random.default_rng(0), []
     for label in np.unique(y):
         ids = rng.permutation(np.flatnonzero(y == label))
-        chosen.append(ids[: max(folds, round(MOST * len(ids) / len(y)))])
+        chosen.append(ids[: max(least, round(most * len(ids) / len(y)))])
     return np.sort(np.concatenate(chosen))
 
 

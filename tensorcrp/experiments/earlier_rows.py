@@ -5,6 +5,7 @@ holds it. Out: the rows, and a plan: the same data sets, training sizes, splits 
 samples, for other methods.
 """
 
+from collections import defaultdict
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
@@ -97,10 +98,26 @@ def _arguments(data, row):
 
 def merged(earlier, rows):
     """Earlier rows and new ones; of a run that is in both, the new one."""
-    new = {place_of(row) for row in rows}
-    return [row for row in earlier if place_of(row) not in new] + rows
+    new = {(*_place(row), row["method"]) for row in rows}
+    return [r for r in earlier if (*_place(r), r["method"]) not in new] + rows
 
 
-def place_of(row):
-    """Data set, training size, split and method of a run."""
-    return (*_place(row), row["method"])
+def by_cell(earlier, rows, wanted):
+    """The same for whole cells: data set, training size and method.
+
+    Parameters
+    ----------
+    earlier, rows : list of dict
+    wanted : dict of cell -> int
+        Number of runs of each cell. A cell that has fewer new rows keeps its earlier
+        rows, if it has any; others are dropped.
+    """
+    old, new = (defaultdict(list) for _ in range(2))
+    for found, some in ((old, earlier), (new, rows)):
+        for row in some:
+            found[row["data"], row["train"], row["method"]].append(row)
+    kept = [
+        new[cell] if len(new[cell]) >= count else old[cell] or new[cell]
+        for cell, count in wanted.items()
+    ]
+    return [row for cell in kept for row in cell]

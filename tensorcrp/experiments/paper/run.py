@@ -5,12 +5,13 @@ them. Out: rows in a folder (a second call goes on where the first was stopped),
 figures, a report, and with ``--page`` the page of the documentation.
 """
 
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
-from tensorcrp.experiments.earlier_rows import merged, place_of
+from tensorcrp.experiments.earlier_rows import by_cell
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
@@ -161,16 +162,15 @@ def check_page(path, experiments):
 def write_page(path, rows, protocols=False, plan=()):
     """The page, and beside it ``results/`` with the rows behind it.
 
-    Runs of the plan that have no row keep the row that the page has now, which may be
-    of an earlier version; the page says so.
+    What has not been run wholly keeps the rows that the page has now, which may be of
+    an earlier version; the page says so.
     """
     path = Path(path)
     results = path.parent / "results"
     name = PROTOCOL_RESULTS if protocols else RESULTS
     if (results / name).exists():
-        wanted = {(run.data, run.train, run.split, run.method) for run in plan}
-        earlier = expand((results / name).read_text())
-        rows = merged([row for row in earlier if place_of(row) in wanted], rows)
+        wanted = Counter((run.data, run.train, run.method) for run in plan)
+        rows = by_cell(expand((results / name).read_text()), rows, wanted)
     write_whole(results / name, compact(rows, times=[CPU]))
     write_whole(path, protocols_from(results) if protocols else page_from(results))
 
