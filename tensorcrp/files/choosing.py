@@ -29,7 +29,7 @@ from sklearn.utils import check_random_state
 
 from tensorcrp.base.progress import progress
 from tensorcrp.base.types import Floats
-from tensorcrp.files.predictions import scores_of
+from tensorcrp.files.predictions import scores_of, spread_of
 from tensorcrp.model_selection import GridEndWarning, TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
 
@@ -154,6 +154,10 @@ class Chosen:
     are_probabilities : bool
         Whether scores are logarithms of probabilities.
     n_folds : int
+    spread : float
+        How large scores of the model's own training samples are, see `spread_of`.
+    spreads : ndarray of shape (m,)
+        The same of the model that each sample was held out of.
     """
 
     model: Any
@@ -161,6 +165,8 @@ class Chosen:
     scores: Floats
     are_probabilities: bool
     n_folds: int
+    spread: float
+    spreads: Floats
 
 
 def chosen_and_held_out(choice, X, y, groups, n_jobs, shown):
@@ -192,12 +198,13 @@ def chosen_and_held_out(choice, X, y, groups, n_jobs, shown):
             for step in progress(steps, "choosing", shown, n_steps, "search")
             if step is not None
         ]
-    scores = np.zeros((len(y), int(y.max()) + 1))
-    for (_, test), (_, (values, _)) in zip(folds, done, strict=False):
-        scores[test] = values
-    are_probabilities = all(shares for _, (_, shares) in done[:-1])
-    screened, model = done[-1]
-    return Chosen(model, screened, scores, are_probabilities, len(folds))
+    scores, spreads = np.zeros((len(y), int(y.max()) + 1)), np.ones(len(y))
+    for (_, test), (_, (values, spread, _)) in zip(folds, done, strict=False):
+        scores[test], spreads[test] = values, spread
+    are_probabilities = all(shares for _, (*_, shares) in done[:-1])
+    screened, (model, spread) = done[-1]
+    sizes = spread, spreads
+    return Chosen(model, screened, scores, are_probabilities, len(folds), *sizes)
 
 
 def _steps(choice, X, y, groups, parts, pool):
@@ -236,13 +243,19 @@ def _screened(choice, kind, X, y, groups, train, test):
 
 
 def _outcome(choice, kind, X, y, groups, train, test):
-    """The fitted pipeline, or what it says of the test samples if there are any."""
+    """The fitted pipeline, or what it says of the test samples if there are any.
+
+    With it the spread of what it says of its training samples.
+    """
     *samples, known = _part(X, y, groups, train)
     model = choice.fit(kind, *samples)
+    spread = spread_of(scores_of(model, samples[0])[0])
     if test is None:
-        return model
+        return model, spread
     values, probabilities = scores_of(model, np.asarray(X[test]))
-    lowest = values.min(initial=0.0) - (1e4 if probabilities else 1.0)
+    lowest = values.min(initial=0.0) - (
+        1e4 * max(1.0, spread) if probabilities else 1.0
+    )
     scores = np.full((len(test), int(y.max()) + 1), lowest)
     scores[:, known] = values
-    return scores, probabilities
+    return scores, spread, probabilities

@@ -15,8 +15,9 @@ from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, m
 from tensorcrp.files.grouping import check_groups, file_groups
 from tensorcrp.files.predictions import (
     Predictions,
-    best_temperature,
+    best_share,
     per_file,
+    temperatures,
     tempered,
 )
 from tensorcrp.files.reading import SIZE, described, read
@@ -96,10 +97,12 @@ def _chosen(choice, samples, classes, codes, groups, params):
     chosen = chosen_and_held_out(
         choice, samples.X, y, inside, params["n_jobs"], params["verbose"]
     )
-    values, probabilities = chosen.scores, chosen.are_probabilities
+    values, probabilities, temperature = chosen.scores, chosen.are_probabilities, 1.0
     truth = [str(each) for each in classes[codes]]
-    temperature = best_temperature(values, owner, codes) if probabilities else 1.0
-    values = tempered(values, temperature) if probabilities else values
+    if probabilities:
+        share = best_share(values, chosen.spreads, owner, codes)
+        temperature = float(temperatures(share, chosen.spread))
+        values = tempered(values, temperatures(share, chosen.spreads))
     scores = per_file(values, owner, n)
     held_out = Predictions(samples.files, scores, classes, probabilities, truth)
     found = summary(held_out, codes, chosen.screened, chosen.n_folds, groups)
