@@ -23,7 +23,13 @@ from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import accuracy_lines, print_surprises
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import CLASSIFIERS, splitter
-from tensorcrp.files.predictions import scores_of
+from tensorcrp.files.predictions import (
+    best_share,
+    scores_of,
+    spread_of,
+    temperatures,
+    tempered,
+)
 from tensorcrp.files.scoring import is_near_chance, surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
 from tensorcrp.preprocessing import Motion
@@ -833,6 +839,28 @@ def test_probabilities_are_as_sure_as_held_out_files_allow(tmp_path):
     shares = model.predict_proba(X[:5])
     labels = model.classes_[shares.argmax(axis=1)]
     assert labels.tolist() == [str(code) for code in model.model_.predict(X[:5])]
+
+
+def test_how_sure_does_not_depend_on_the_units_of_a_model():
+    rng, codes = np.random.default_rng(0), np.arange(60) % 3
+    own, owner, units = np.eye(3)[codes], np.arange(60), np.logspace(3, 7, 60)
+    spreads = np.full(60, 9.0)
+    logs = 900 * (own + 0.4 * rng.standard_normal((60, 3)))
+    share = best_share(logs, 100 * spreads, owner, codes)
+    found = tempered(logs, temperatures(share, 100 * spreads))
+    scaled = logs * units[:, None], 100 * spreads * units
+    assert best_share(*scaled, owner, codes) == share
+    np.testing.assert_allclose(
+        tempered(scaled[0], temperatures(share, scaled[1])), found, atol=1e-12
+    )
+    assert 0.6 < found.max(axis=1).mean() < 0.95  # as sure as they are right
+    # Sixty right answers are no proof: as if two more had come, and one were wrong.
+    logs, spread = 900 * own, np.full(60, spread_of(900 * own))
+    share = best_share(logs, spread, owner, codes)
+    certain = tempered(logs, temperatures(share, spread)).max(axis=1)
+    np.testing.assert_allclose(certain, 1 - 1 / 62, atol=0.02)
+    # Never surer than the classifier itself.
+    assert temperatures(share, 1e-3) == 1.0 and spread_of(np.ones((2, 3))) == 1.0
 
 
 def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):
