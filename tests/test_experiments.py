@@ -27,6 +27,7 @@ from tensorcrp.experiments.classifiers import (
 )
 from tensorcrp.experiments.counts import cv_folds
 from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load
+from tensorcrp.experiments.earlier_rows import by_cell
 from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.paper import paper_methods, plans
@@ -738,6 +739,23 @@ def test_a_run_of_two_experiments_is_planned_once(monkeypatch):
     both = plans.plan(["classification", "rank"], ["usps"], 0)
     assert len(both) == len(set(both))
     assert len({run.key for run in both}) == len(both)
+
+
+def test_cells_of_an_earlier_page_are_replaced_whole():
+    def cell(method, splits, version):
+        return [
+            {"data": "d", "train": 3, "method": method, "split": i, "version": version}
+            for i in range(splits)
+        ]
+
+    wanted = {("d", 3, name): 3 for name in "abcde"}
+    earlier = [r for name in "abcdf" for r in cell(name, 5, 2)] + cell("e", 1, 2)
+    new = cell("a", 3, 3) + cell("b", 2, 3) + cell("e", 2, 3)
+    found = by_cell(earlier, new, wanted)
+    assert found == [
+        *(cell("a", 3, 3) + cell("b", 5, 2) + cell("c", 5, 2) + cell("d", 5, 2)),
+        *cell("e", 2, 3),
+    ]
 
 
 def test_finished_rows_are_never_computed_again(data_file, tmp_path, monkeypatch):

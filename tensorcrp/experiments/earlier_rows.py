@@ -109,15 +109,15 @@ def by_cell(earlier, rows, wanted):
     ----------
     earlier, rows : list of dict
     wanted : dict of cell -> int
-        Number of runs of each cell. A cell that has fewer new rows keeps its earlier
-        rows, if it has any; others are dropped.
+        Number of runs of each cell; others are dropped. A cell keeps its earlier rows
+        if there are more of them than new ones, and not all runs are new.
     """
     old, new = (defaultdict(list) for _ in range(2))
     for found, some in ((old, earlier), (new, rows)):
         for row in some:
             found[row["data"], row["train"], row["method"]].append(row)
     kept = [
-        new[cell] if len(new[cell]) >= count else old[cell] or new[cell]
+        new[cell] if len(new[cell]) >= min(count, len(old[cell])) else old[cell]
         for cell, count in wanted.items()
     ]
     return [row for cell in kept for row in cell]
