@@ -156,9 +156,12 @@ def _verdict(found):
 
 
 def _losses(found):
-    """A sentence: on which sets the reference is behind which methods."""
+    """A sentence: on which sets the reference is behind which methods.
+
+    The reference with a part switched off is no other method.
+    """
     lost = {}
-    for method in found.methods:
+    for method in (m for m in found.methods if not m.startswith(PART)):
         for data in found.losses(REFERENCE, method):
             lost.setdefault(data, []).append(method)
     if not lost:
@@ -231,6 +234,7 @@ def summary(rows):
     names = [REFERENCE, *_leaders(found.values()), *KNOWN]
     names = [n for n in dict.fromkeys(names) if n in rows.methods()]
     lines = [[n, *(_cell(found[train], n) for train in sizes)] for n in names]
+    lines = [line for line in lines if set(line[1:]) != {"-"}]
     lines.sort(key=lambda line: -line[1].mean if isinstance(line[1], Score) else 0)
     header = [f"{size_words(s)}, {len(found[s].sets)} sets" for s in sizes]
     table = Table(
