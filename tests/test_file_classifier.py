@@ -863,6 +863,22 @@ def test_how_sure_does_not_depend_on_the_units_of_a_model():
     assert temperatures(share, 1e-3) == 1.0 and spread_of(np.ones((2, 3))) == 1.0
 
 
+def test_a_class_that_no_fold_knows_makes_no_file_less_sure(tmp_path):
+    """All of it is in one group: no model can know it and be asked for it."""
+    y, people = np.arange(36) % 3, np.arange(36) // 3 % 4
+    X = np.random.default_rng(0).standard_normal((36, 4, 5)) + 2 * np.eye(4, 5)[y, None]
+    people[y == 0] = 9
+    np.savez(tmp_path / "a.npz", X=X, y=y, person=people)
+    for classifier, least in (("lda", 0.8), ("linear-svm", 0)):
+        model = FileClassifier(classifier, search=GRID, cv=2)
+        held_out = model.fit(tmp_path / "a.npz", groups="person").held_out_
+        assert held_out.scores[y == 0].argmax(axis=1).min() > 0  # nobody knew it
+        assert np.isfinite(held_out.scores).all()
+        scores = model.predict_files(X).scores
+        assert (scores.argmax(axis=1) == y).mean() > 0.9
+        assert np.median(scores.max(axis=1)) > least
+
+
 def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):
     root, _, model, _ = places
     cut = tmp_path / "cut.safetensors"
