@@ -30,6 +30,7 @@ from tensorcrp.files.predictions import (
     temperatures,
     tempered,
 )
+from tensorcrp.files.samples import why_skipped
 from tensorcrp.files.scoring import is_near_chance, surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
 from tensorcrp.preprocessing import Motion
@@ -559,6 +560,18 @@ def bad_files(folder, good):
     audio_only(folder / "audio.mp4")
     write(folder / "short.mp4", np.zeros((1, 32, 32), np.uint8))
     return ["broken.mp4", "empty.mp4", "notes.txt", "audio.mp4", "short.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "short"),
+    [
+        ("a (1).npz has fewer than frames=5: pass", "has fewer than 5 frames"),
+        ("a (1).npz is bad (E: no (or x): y): copy", "is bad (E: no (or x): y)"),
+        ('a (1).npz: y has 5 labels. Pass samples="last".', "y has 5 labels"),
+    ],
+)
+def test_why_a_file_was_skipped_is_short(words, short):
+    assert why_skipped("a (1).npz", words) == short
 
 
 def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
