@@ -477,6 +477,9 @@ def test_train_and_test_folders_are_the_split(tmp_path, capsys):
     right = (halves[0].target[nearest] == halves[1].target).sum()
     assert row["classifiers"]["1-NN"]["right"] == [right]
     assert "train/right/clip_000.mp4" in (out / "report.html").read_text()
+    with pytest.raises(SystemExit):  # names of clips are in both halves
+        cli.main([*command, "--groups", r"clip_(\d+)"])
+    assert "test folders share 3 groups" in capsys.readouterr().err
     clips_in(clips / "test", 3, classes=3)
     with pytest.raises(SystemExit):
         cli.main([*command, "--frames", "3"])

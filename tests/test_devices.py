@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from itertools import product
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -422,6 +423,12 @@ def test_the_bench_compares_numpy_and_torch(capsys):
 
 
 # --- what is rejected, before any work --------------------------------------------
+
+
+def test_a_layout_of_other_libraries_is_no_sparse_tensor():
+    """Arrays of JAX 0.4 to 0.6 have an attribute of that name."""
+    X = SimpleNamespace(dtype="float32", layout="Layout(major_to_minor=(0, 1))")
+    namespace.check_foreign(X)
 
 
 def test_what_torch_cannot_hand_over():

@@ -393,6 +393,18 @@ def test_sets_of_the_user_run_when_they_are_there(monkeypatch, tmp_path, make_sa
     assert {run.n_features for run in runs if run.method == "CRP"} == {4}
 
 
+def test_arrays_of_a_file_are_no_files_and_no_split(tmp_path):
+    """Whatever they are called, as in a folder they would have a meaning."""
+    y, path = np.arange(12) % 2, str(tmp_path / "a.npz")
+    more = {"files": np.ones((12, 2)), "is_training": y == 0}
+    X = np.eye(12)[:, :, None]
+    np.savez(path, X=X, y=y, **more)
+    assert load(path).groups is None and load(path).splits == ()
+    np.savez(tmp_path / "b.npz", X=X, y=y, files=np.arange(12) // 3)
+    data = load(str(tmp_path / "b.npz"), "files")
+    assert data.groups.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
 def labelled(y, groups=None):
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)

@@ -30,6 +30,7 @@ from tensorcrp.files.predictions import (
     temperatures,
     tempered,
 )
+from tensorcrp.files.samples import why_skipped
 from tensorcrp.files.scoring import is_near_chance, surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
 from tensorcrp.preprocessing import Motion
@@ -561,6 +562,18 @@ def bad_files(folder, good):
     return ["broken.mp4", "empty.mp4", "notes.txt", "audio.mp4", "short.mp4"]
 
 
+@pytest.mark.parametrize(
+    ("words", "short"),
+    [
+        ("a (1).npz has fewer than frames=5: pass", "has fewer than 5 frames"),
+        ("a (1).npz is bad (E: no (or x): y): copy", "is bad (E: no (or x): y)"),
+        ('a (1).npz: y has 5 labels. Pass samples="last".', "y has 5 labels"),
+    ],
+)
+def test_why_a_file_was_skipped_is_short(words, short):
+    assert why_skipped("a (1).npz", words) == short
+
+
 def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
     root, _, model, _ = places
     names = bad_files(tmp_path, next((root / "train" / "left").glob("*.mp4")))
@@ -861,6 +874,22 @@ def test_how_sure_does_not_depend_on_the_units_of_a_model():
     np.testing.assert_allclose(certain, 1 - 1 / 62, atol=0.02)
     # Never surer than the classifier itself.
     assert temperatures(share, 1e-3) == 1.0 and spread_of(np.ones((2, 3))) == 1.0
+
+
+def test_a_class_that_no_fold_knows_makes_no_file_less_sure(tmp_path):
+    """All of it is in one group: no model can know it and be asked for it."""
+    y, people = np.arange(36) % 3, np.arange(36) // 3 % 4
+    X = np.random.default_rng(0).standard_normal((36, 4, 5)) + 2 * np.eye(4, 5)[y, None]
+    people[y == 0] = 9
+    np.savez(tmp_path / "a.npz", X=X, y=y, person=people)
+    for classifier, least in (("lda", 0.8), ("linear-svm", 0)):
+        model = FileClassifier(classifier, search=GRID, cv=2)
+        held_out = model.fit(tmp_path / "a.npz", groups="person").held_out_
+        assert held_out.scores[y == 0].argmax(axis=1).min() > 0  # nobody knew it
+        assert np.isfinite(held_out.scores).all()
+        scores = model.predict_files(X).scores
+        assert (scores.argmax(axis=1) == y).mean() > 0.9
+        assert np.median(scores.max(axis=1)) > least
 
 
 def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):

@@ -325,7 +325,9 @@ def test_methods_are_compared_on_epochs(told_apart, tmp_path):
         part.save(tmp_path / "all" / f"{i}-epo.fif", verbose=False)
     how = {"methods": ["raw", "RidgeLDA"], "per_class": 4, "repeats": 2}
     one = compare_methods(str(tmp_path / "some-epo.fif"), groups="person", **how)
-    other = compare_methods(str(tmp_path / "all"), groups="file", **how)
+    out = tmp_path / "out"
+    other = compare_methods(str(tmp_path / "all"), groups="file", out=out, **how)
+    assert "left" in (out / "report.html").read_text()
     assert len(one) == 4 and one[0]["shape"] == [4, 120] and one[0]["n_classes"] == 2
     for mine, same in zip(one, other, strict=True):
         assert mine["classifiers"] == same["classifiers"]

@@ -19,6 +19,7 @@ from tensorcrp.datasets.origins import checksum
 from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.given_splits import PROTOCOLS
+from tensorcrp.experiments.options import how_many
 from tensorcrp.files import file_groups
 from tensorcrp.files.grouping import check_groups
 
@@ -155,20 +156,42 @@ def _load(name, groups, settings):
     for part in (groups, *(ids for pair in splits for ids in pair)):
         if part is not None:
             digest = checksum(np.frombuffer(digest.encode(), np.uint8), part)
+    _check_apart(name, groups, splits)
     return Data(name, _scaled(X), codes, groups, digest, names, splits)
+
+
+def _files(bunch):
+    """The clips or images that samples come from; None if there are none.
+
+    They are a list; an array of a file, or a column of a table, may be called so, too.
+    """
+    files = bunch.get("files")
+    return files if isinstance(files, list) else None
 
 
 def _folder_split(name, bunch):
     """The given split of a folder with ``train/`` and ``test/``; else none."""
-    if name in known_names() or not folder_cache.is_folder(name):
+    if name in known_names() or _files(bunch) is None:
         return ()
     train = bunch.get("is_training")
     return () if train is None else ((np.flatnonzero(train), np.flatnonzero(~train)),)
 
 
+def _check_apart(name, groups, splits):
+    """Reject groups that are on both sides of a given split."""
+    for train, test in splits if groups is not None else ():
+        both = np.intersect1d(groups[train], groups[test])
+        if len(both):
+            raise BadRequest(
+                f"{name}: its training and test folders share "
+                f"{how_many(len(both), 'group')} (--groups). Move the files, or put "
+                "all of them into folders of classes, without train and test."
+            )
+
+
 def _windows(bunch):
     """Windows of one file belong together, whatever was asked for; None without any."""
-    files = bunch.get("files")
+    files = _files(bunch)
     if files is None or len(set(files)) == len(files):
         return None
     return np.unique(files, return_inverse=True)[1]
@@ -202,7 +225,7 @@ load.cache_clear = _clear
 
 def _groups(name, bunch, rule, codes):
     """Codes of the groups of samples: an array of a file, or a rule for its files."""
-    if bunch.get("files") is None:
+    if _files(bunch) is None:
         names = _column(name, bunch, rule, len(codes))
     else:
         try:

@@ -11,7 +11,7 @@ import numpy as np
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.data import Skip, known_names, load
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.folder_cache import decoded, is_folder
+from tensorcrp.experiments.folder_cache import decoded, has_pictures
 from tensorcrp.experiments.tables import printable
 from tensorcrp.report.class_samples import class_examples, class_table, is_picture
 from tensorcrp.report.html_page import Part
@@ -58,7 +58,7 @@ def _classes(data):
     names = [printable(data.class_name(c)) for c in range(data.n_classes)]
     members = [np.flatnonzero(data.y == c).tolist() for c in range(data.n_classes)]
     X, files = data.X, None
-    if data.name not in known_names() and is_folder(data.name):
+    if data.name not in known_names() and has_pictures(data.name):
         found = decoded(data.name)  # pictures are of the pixels, whatever the motion
         X, files = found.data, found.files
     drawn = class_examples(

@@ -73,8 +73,13 @@ def read(path):
 
 
 def is_folder(path):
-    """Whether clips or images are read from a path."""
+    """Whether a path is a folder of files, and not one array in a folder."""
     return Path(path).is_dir() and Path(path).suffix != ".zarr"
+
+
+def has_pictures(path):
+    """Whether clips or images are read from a path."""
+    return is_folder(path) and not _has_epochs(path)
 
 
 def check_used(paths):

@@ -14,7 +14,7 @@ import numpy as np
 from tensorcrp.base.results import chosen, size_words
 from tensorcrp.experiments.data import known_names
 from tensorcrp.experiments.data_page import same_data
-from tensorcrp.experiments.folder_cache import decoded, is_folder
+from tensorcrp.experiments.folder_cache import decoded, has_pictures
 from tensorcrp.experiments.mistakes import FIELD, MOST_CLASSES, MOST_WRONG
 from tensorcrp.experiments.summaries import headline, score
 from tensorcrp.experiments.tables import printable
@@ -79,7 +79,7 @@ def _confusion(cell, data):
 def _files(cell, data):
     """Misclassified files of a folder with pictures: first, the most often wrong."""
     found = often_wrong(cell)
-    if not found or data.name in known_names() or not is_folder(data.name):
+    if not found or data.name in known_names() or not has_pictures(data.name):
         return ""
     bunch, drawn = decoded(data.name), []
     for (i, true, guess), times in found[:SHOWN]:

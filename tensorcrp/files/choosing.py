@@ -202,6 +202,9 @@ def chosen_and_held_out(choice, X, y, groups, n_jobs, shown):
     for (_, test), (_, (values, spread, _)) in zip(folds, done, strict=False):
         scores[test], spreads[test] = values, spread
     are_probabilities = all(shares for _, (*_, shares) in done[:-1])
+    if not are_probabilities:  # logarithms of these may be -inf
+        known = np.isfinite(scores)
+        scores[~known] = scores[known].min() - 1.0
     screened, (model, spread) = done[-1]
     sizes = spread, spreads
     return Chosen(model, screened, scores, are_probabilities, len(folds), *sizes)
@@ -245,7 +248,8 @@ def _screened(choice, kind, X, y, groups, train, test):
 def _outcome(choice, kind, X, y, groups, train, test):
     """The fitted pipeline, or what it says of the test samples if there are any.
 
-    With it the spread of what it says of its training samples.
+    That is -inf for classes without training samples. With it the spread of what the
+    pipeline says of its training samples.
     """
     *samples, known = _part(X, y, groups, train)
     model = choice.fit(kind, *samples)
@@ -253,9 +257,6 @@ def _outcome(choice, kind, X, y, groups, train, test):
     if test is None:
         return model, spread
     values, probabilities = scores_of(model, np.asarray(X[test]))
-    lowest = values.min(initial=0.0) - (
-        1e4 * max(1.0, spread) if probabilities else 1.0
-    )
-    scores = np.full((len(test), int(y.max()) + 1), lowest)
+    scores = np.full((len(test), int(y.max()) + 1), -np.inf)
     scores[:, known] = values
     return scores, spread, probabilities

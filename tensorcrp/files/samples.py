@@ -13,6 +13,8 @@ from tensorcrp.base.types import Array, Floats, Integers
 # What one entry of `Samples.files` is called.
 NOUNS = {"clips": "file", "images": "file", "arrays": "sample", "epochs": "epoch"}
 
+PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"  # with others inside
+
 
 def why_skipped(file: str, words: str) -> str:
     """Why a file gave no sample, without its name, repairs and names of parameters.
@@ -21,10 +23,11 @@ def why_skipped(file: str, words: str) -> str:
     ----------
     file : str
     words : str
-        The message of the reader: what is wrong, and after a colon the repair.
+        The message of the reader: what is wrong, and after a colon, or as another
+        sentence, the repair.
     """
     words = words.removeprefix(file).lstrip(" :")
-    words = re.match(r"(?:\([^()]*\)|(?!: ).)*", words)[0]  # not a colon in parentheses
+    words = re.match(rf"(?:{PARENTHESES}|(?!: |\. [A-Z]).)*", words)[0]
     return re.sub(r"(\w+)=(\d+)", r"\2 \1", words).rstrip(" .")
 
 
