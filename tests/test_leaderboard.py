@@ -205,6 +205,15 @@ def test_one_command_adds_a_method(data_file, tmp_path, monkeypatch, capsys, for
     ]
 
 
+def test_files_are_read_in_the_same_way_beside(data_file, tmp_path):
+    how = {"methods": ["raw"], "per_class": 3, "repeats": 1}
+    compare_methods(data_file, out=tmp_path / "out", **how)
+    how = {"methods": ["raw"], "beside": tmp_path / "out" / "rows.jsonl"}
+    assert len(compare_methods(**how)) == 1
+    with pytest.raises(BadRequest, match="the same options, such as --motion"):
+        compare_methods(options={"motion": "centred"}, **how)
+
+
 def test_other_samples_are_not_set_beside(data_file, tmp_path, make_samples):
     rows = compare_methods(data_file, methods=["raw"], per_class=3, repeats=2)
     path = tmp_path / "rows.jsonl"

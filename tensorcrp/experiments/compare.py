@@ -172,7 +172,7 @@ def compare_methods(
         At most this many test samples, drawn once per split; None for all.
     preset : {"real"}, default=None
         "real": every set in the folder that ``TENSORCRP_DATA`` names, 5, 10 and 20
-        samples per class as far as the smallest class allows, at most 2,000 test
+        samples per class as far as the smallest class allows, at most 1,000 test
         samples, and more methods: each also after smoothing, and TensorCRPCV in parts.
     groups : str, default=None
         Name of an array of the file; samples with the same entry (a person, a

@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
-from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.data import Skip, known_names, load
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.paper.compact import expand
 from tensorcrp.experiments.random_splits import split
@@ -89,7 +89,23 @@ def _same_data(name, cells):
             "earlier rows: these are different data. Leave it out by naming the other "
             "sets."
         )
+    _check_checksum(data, mine)
     return data
+
+
+def _check_checksum(data, row):
+    """Reject files that were changed, or are read in another way, since then.
+
+    Sets that are built in may differ by rounding from machine to machine; rows in
+    compact form have no checksum.
+    """
+    same = row.get("checksum", data.checksum) == data.checksum
+    if not same and data.name not in known_names():
+        raise BadRequest(
+            f"{data.name} has other samples here than in the earlier rows. Read it "
+            "with the same options, such as --motion, or leave it out by naming the "
+            "other sets."
+        )
 
 
 def _arguments(data, row):
