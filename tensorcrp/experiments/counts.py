@@ -181,16 +181,11 @@ def _feature_counts(how, models, split, cv, paper):
         seconds += perf_counter() - start
         mine = model.transform(split.X)
         constant += not np.ptp(mine, axis=0).any()
-        simple = {name: SIMPLE[name] for name in classifiers if name in SIMPLE}
-        guesses = {n: classify(mine, split.y, others) for n, classify in simple.items()}
-        if OWN in classifiers:
-            guesses[OWN] = model.predict(split.X_test)
+        guesses = _simple_guesses(names, model, mine, others, split)
         if "SVM" in classifiers:
             C = UNTUNED if cv is None else COSTS[cv.costs()[i]]
-            costs = [C, by_paper.tuned(mine, split.y)] if paper else [C]
-            found = svms(mine, split.y, others, costs)
-            by_paper.count([found[each] for each in costs[1:]], split.y_test)
-            guesses["SVM"] = found[C]
+            more = by_paper if paper else None
+            guesses["SVM"] = _svm_guess(mine, others, split, C, more)
             classifiers["SVM"].setdefault("C", []).append(C)
         for name, guess in guesses.items():
             right = int((guess == split.y_test).sum())
@@ -207,6 +202,24 @@ def _feature_counts(how, models, split, cv, paper):
     return row, answers
 
 
+def _simple_guesses(names, model, mine, others, split):
+    """Answers of the classifiers that have nothing to tune, and of the model itself."""
+    simple = {name: SIMPLE[name] for name in names if name in SIMPLE}
+    guesses = {n: classify(mine, split.y, others) for n, classify in simple.items()}
+    if OWN in names:
+        guesses[OWN] = model.predict(split.X_test)
+    return guesses
+
+
+def _svm_guess(mine, others, split, C, by_paper):
+    """Answers of the SVM with this C; `by_paper` counts those with the paper's C."""
+    costs = [C] if by_paper is None else [C, by_paper.tuned(mine, split.y)]
+    found = svms(mine, split.y, others, costs)
+    if by_paper is not None:
+        by_paper.count(found[costs[1]], split.y_test)
+    return found[C]
+
+
 class PaperTuning:
     """The SVM whose C is tuned on features of all training samples."""
 
@@ -219,9 +232,9 @@ class PaperTuning:
         self.C.append(self.tuning.C)
         return self.tuning.C
 
-    def count(self, guesses, truth):
-        """Right answers of predictions."""
-        self.right += [int((guess == truth).sum()) for guess in guesses]
+    def count(self, guess, truth):
+        """Right answers of the predictions for one more setting."""
+        self.right.append(int((guess == truth).sum()))
 
     def entries(self):
         """What the row says of it."""
