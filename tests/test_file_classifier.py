@@ -482,6 +482,24 @@ def test_train_and_test_folders_are_a_split(tmp_path, capsys):
         read_clips(tmp_path / "data")
 
 
+def test_groups_are_not_on_both_sides_of_given_folders(tmp_path):
+    data = tmp_path / "data"
+    for half, people in {"train": "abcd", "test": "de"}.items():
+        names = [f"{p}_{kind}.mp4" for p in people for kind in ("left", "right")]
+        for name in names:
+            folder = data / half / name[2:-4]
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+    model = FileClassifier(**QUICK)
+    with pytest.raises(ValueError, match="1 of them, such as 'd', have training and"):
+        model.fit(data, groups="([a-e])_[lr]")
+    table = tmp_path / "people.csv"  # of the training files alone
+    rows = [f"{p}_{kind}.mp4,{p}" for p in "abcd" for kind in ("left", "right")]
+    table.write_text("\n".join(["file,group", *rows]))
+    with pytest.raises(ValueError, match="is empty: copy it again"):
+        model.fit(data, groups=f"{table}:group")
+
+
 def folders(root, *names):
     for name in names:
         (root / name).mkdir(parents=True, exist_ok=True)

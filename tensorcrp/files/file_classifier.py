@@ -27,6 +27,7 @@ from tensorcrp.files.reading import (
 )
 from tensorcrp.files.samples import Samples
 from tensorcrp.files.training import (
+    check_halves,
     chosen_classifier,
     halves_of,
     learnt,
@@ -209,6 +210,7 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             halves = halves_of(data) if y is None else None
             first = data if halves is None else halves[0]
             found = find(first, labelled=y is None, on_error=new.on_error)
+            check_halves(halves, found, groups)
             params = new.get_params(deep=False)
             check_options(found.kind, params, type(new)().get_params(deep=False))
             with folder_of_clips(new.cache) as cache:

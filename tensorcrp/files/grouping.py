@@ -75,6 +75,30 @@ def check_groups(rule: object, names: Sequence[object], labels: Sequence[Any]) -
         )
 
 
+def check_apart(rule: str, train: Sequence[AnyPath], test: Sequence[AnyPath]) -> None:
+    """Raise ValueError if training and test files share a group.
+
+    Parameters
+    ----------
+    rule : str
+        As in `file_groups`.
+    train, test : lists of paths
+        The files of both folders. A table may know the training files alone.
+    """
+    known = file_groups(rule, train)
+    try:
+        shared = np.intersect1d(known, file_groups(rule, test))
+    except ValueError:
+        return
+    if len(shared):
+        raise ValueError(
+            f"groups {rule!r}: {len(shared)} of them, such as {str(shared[0])!r}, have "
+            "training and test files, so that the test would be of people or "
+            "recordings that the model knows. Move the files, or put all of them into "
+            "folders of classes, without train and test."
+        )
+
+
 def _from_pattern(rule, files):
     try:
         pattern = re.compile(rule)

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
-from tensorcrp.files.grouping import check_groups, file_groups
+from tensorcrp.files.found import MANY, find
+from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import (
     Predictions,
     best_share,
@@ -153,6 +154,12 @@ def halves_of(data):
     if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
         return train_test_folders(data)
     return None
+
+
+def check_halves(halves, found, groups):
+    """Reject groups in both halves; of files that hold arrays nobody knows them yet."""
+    if halves is not None and isinstance(groups, str) and found.kind not in MANY:
+        check_apart(groups, found.files, find(halves[1], labelled=False).files)
 
 
 def left_out_of(data, halves):
