@@ -136,7 +136,7 @@ def problem_of(rows, lanes):
     """The paper's problem on arrays, with room for four projections."""
     shape = rows[0].shape[1:]
     deflated = [ArrayRows.of(each).deflated(lanes, 4) for each in rows]
-    return Problem(*deflated, None, is_direct=len(shape) == 1)
+    return Problem(*deflated, None, np.zeros(lanes, int), is_direct=len(shape) == 1)
 
 
 def found_of(shape, lambdas, rank, n_components):

@@ -100,15 +100,15 @@ def test_points_share_an_average_as_far_as_folds_cannot_tell_them_apart():
 
 @pytest.mark.parametrize("race", [False, True])
 def test_models_of_the_folds_are_fitted_once(monkeypatch, race):
-    """The solver runs once per fold, and once for all samples."""
+    """One fit per fold, and one for all samples."""
     X, y = samples((9, 8), n=40)  # fewer samples than entries
-    runs, solve = [], folds_module.fit_path
+    runs, solve = [], folds_module.fit_paths
 
-    def counted(scatter, spec):
-        runs.append(spec)
-        return solve(scatter, spec)
+    def counted(asked, spec):
+        runs.extend(asked)
+        return solve(asked, spec)
 
-    monkeypatch.setattr(folds_module, "fit_path", counted)
+    monkeypatch.setattr(folds_module, "fit_paths", counted)
     search = TensorCRPCV(**SMALL, race=race, distance=("both", "cosine")).fit(X, y)
     assert len(search.members_) == 5 and len(runs) == search.n_splits_ + 1 == 5
     assert len(search.candidates_) == 2 * 2  # distances, classifiers
@@ -147,27 +147,50 @@ def test_flags_switch_every_part_off():
 # Races --------------------------------------------------------------------------------
 
 
+def raced(scores, rounds, least):
+    """What a race knows, (folds, lanes, sizes), of the scores of all: line by line."""
+    known, alive = np.full(scores.shape, np.nan), list(range(scores.shape[1]))
+    for n_folds, n_sizes, count in rounds:
+        for lane in alive:
+            known[:n_folds, lane, :n_sizes] = scores[:n_folds, lane, :n_sizes]
+        means = {a: scores[:n_folds, a, :n_sizes].mean(axis=0) for a in alive}
+        ranked = sorted(alive, key=lambda a: (-means[a].max(), -means[a].sum(), a))
+        alive = sorted(ranked[: max(count, least)])
+    longest = 1 + max(means[a].argmax() for a in alive)
+    known[:, alive, :longest] = scores[:, alive, :longest]
+    return known
+
+
 def test_a_race_scores_survivors_as_without_it():
+    """Eight lanes of 24 with one size, then six with both, then these on all folds."""
     X, y = samples(noise=3.0)
-    grid = SMALL | {"regs": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)}
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12))}
+    grid |= {"scoring": "neg_log_loss"}  # hardly any ties, which rounding would decide
+    grid |= {"estimator": LogisticRegression()}
     whole = TensorCRPCV(**grid, race=False).fit(X, y).cv_results_
-    raced = TensorCRPCV(**grid).fit(X, y)
-    results = raced.cv_results_
+    search = TensorCRPCV(**grid).fit(X, y)
+    results = search.cv_results_
+    folds = [f"split{i}_test_score" for i in range(4)]
+    scores = np.array([whole[name] for name in folds]).reshape(4, 24, -1)
+    n_sizes = scores.shape[2]
+    expected = raced(scores, [(2, 1, 8), (2, n_sizes, 0)], least=6).reshape(4, -1)
+    assert_allclose([results[name] for name in folds], expected, atol=1e-9)
     seen = results["n_splits"]
-    assert set(seen) == {2, 4}
-    for i in range(4):
-        name = f"split{i}_test_score"
-        known = np.isfinite(results[name])
-        assert_array_equal(known, seen > i)
-        assert_array_equal(results[name][known], whole[name][known])
-    first = (whole["split0_test_score"] + whole["split1_test_score"]) / 2
-    lanes = first.reshape(-1, 2).max(axis=1)
-    went_on = seen.reshape(-1, 2)[:, 0] == 4
-    assert lanes[went_on].min() >= lanes[~went_on].max()
-    assert went_on.sum() >= -(-len(lanes) // 3)
-    assert all(seen[results["params"].index(point)] == 4 for point in raced.members_)
+    assert_array_equal(seen, np.isfinite(expected).sum(axis=0))
+    assert set(seen) == {0, 2, 4}
+    assert all(seen[results["params"].index(point)] == 4 for point in search.members_)
     ranks = results["rank_test_score"]
-    assert ranks[seen == 4].max() < ranks[seen == 2].min()
+    assert ranks[seen == 4].max() < ranks[seen < 4].min()
+    means = results["mean_test_score"]
+    assert_array_equal(np.isnan(means), seen == 0)
+
+
+def test_a_race_leaves_as_many_lanes_as_are_averaged():
+    X, y = samples(noise=3.0)
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12)), "average": 9}
+    results = TensorCRPCV(**grid).fit(X, y).cv_results_
+    sizes = len(set(results["param_n_components"]))
+    assert (results["n_splits"].reshape(-1, sizes) == 4).any(axis=1).sum() == 9
 
 
 def test_two_folds_are_no_race():

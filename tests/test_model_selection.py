@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_backend
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -221,21 +222,27 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
     assert_allclose(search.inverse_transform(search.transform(X)).shape, X.shape)
 
 
-def test_one_run_of_the_solver_per_fold_and_another_at_full_rank(monkeypatch):
+@pytest.mark.parametrize("n_jobs, bundles", [(1, 1), (2, 2)])
+def test_one_run_of_the_solver_for_all_folds_and_another_at_full_rank(
+    n_jobs, bundles, monkeypatch
+):
     runs, solve = [], path._solve_lanes
 
-    def counted(between, within, lanes, spec):
-        runs.append(sorted({(lane.rank, lane.reg) for lane in lanes}))
-        return solve(between, within, lanes, spec)
+    def counted(sources, lanes, spec):
+        runs.append(sorted((lane.source, lane.rank, lane.reg) for lane in lanes))
+        return solve(sources, lanes, spec)
 
     monkeypatch.setattr(path, "_solve_lanes", counted)
     X, y = samples()
-    search = TensorCRPCV(cv=4, **GRID).fit(X, y)
-    best = search.best_params_
-    finite = [(rank, reg) for rank in (1, 2) for reg in sorted(GRID["regs"])]
-    full = [(1, reg) for reg in sorted(GRID["regs"])]
-    assert runs[:-1] == [finite, full] * 4
-    assert runs[-1] == [(1 if best["rank"] == "full" else best["rank"], best["reg"])]
+    with parallel_backend("threading"):
+        search = TensorCRPCV(cv=4, n_jobs=n_jobs, **GRID).fit(X, y)
+    best, folds = search.best_params_, range(4 // bundles)
+    regs = sorted(GRID["regs"])
+    finite = [(fold, k, reg) for fold in folds for k in (1, 2) for reg in regs]
+    full = [(fold, 1, reg) for fold in folds for reg in regs]
+    assert sorted(runs[:-1]) == sorted([finite, full] * bundles)
+    rank = 1 if best["rank"] == "full" else best["rank"]
+    assert runs[-1] == [(0, rank, best["reg"])]
 
 
 @pytest.mark.parametrize(
@@ -254,9 +261,9 @@ def test_vectors_longer_than_their_number_are_shortened(
 ):
     sizes, solve = [], path._solve_lanes
 
-    def watched(between, within, *args):
-        sizes.append(np.prod(within.row_shape))
-        return solve(between, within, *args)
+    def watched(sources, *args):
+        sizes.extend(np.prod(within.row_shape) for _, within in sources)
+        return solve(sources, *args)
 
     monkeypatch.setattr(path, "_solve_lanes", watched)
     X, y = samples((9, 8))

@@ -139,7 +139,7 @@ class Average:
             If that were more than P rows, P rows with the same distances.
         """
         longest = max(size for each in self.members for size, _ in each)
-        last = search.models(self.lanes, search.weight, longest)
+        (last,) = search.models(self.lanes, [search.weight], longest)
         whole = dict(zip(self.lanes, last, strict=True))
         rows = np.concatenate([self._rows(search, each) for each in (*models, whole)])
         more = len(rows) > rows.shape[1]

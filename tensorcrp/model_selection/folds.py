@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from math import prod
 from numbers import Integral
 from typing import Any
@@ -35,7 +36,7 @@ from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.metric import Euclidean
 from tensorcrp.solver.model import Model
-from tensorcrp.solver.path import Spec, fit_path
+from tensorcrp.solver.path import Spec, fit_paths
 from tensorcrp.storage.sources import map_samples, source_of
 
 
@@ -161,27 +162,34 @@ class Search:
         fits = is_full(rank, shape) and few and _has_room(self.X, self.max_memory)
         return number if fits else None
 
-    def models(self, lanes, weight, n_components):
-        """A `FoldModel` of every lane (number, rank, reg), for weights (n,).
+    def models(self, lanes, weights, n_components):
+        """A `FoldModel` of every lane (number, rank, reg), for each of weights (n,).
 
-        Lanes that look at the same coordinates are one run of the solver.
+        Lanes that look at samples, and those that look at vectors, are a run of the
+        solver each.
         """
         keys = [self._vectors_of(lane, n_components) for lane in lanes]
-        found = [None] * len(lanes)
-        for key in dict.fromkeys(keys):
-            which = [i for i, each in enumerate(keys) if each == key]
-            view = self.coordinates(key)
-            scatter = statistics(
-                view.X, self.y, weight, self.max_memory, self._least(lanes)
-            )
-            asked = [
-                view.lane((self.metrics[number], rank, reg), self.spec)
-                for number, rank, reg in (lanes[i] for i in which)
-            ]
-            spec = replace(self.spec, lanes=asked, n_components=n_components)
-            for i, model in zip(which, fit_path(scatter, spec), strict=True):
-                found[i] = FoldModel(model, key)
+        found = [[None] * len(lanes) for _ in weights]
+        spec = replace(self.spec, n_components=n_components)
+        for kind in (True, False):
+            views = list(dict.fromkeys(k for k in keys if (k is None) is kind))
+            places = list(product(range(len(weights)), views))
+            asked = [self._asked(lanes, keys, weights[f], key) for f, key in places]
+            models = fit_paths(asked, spec) if asked else []
+            for (fold, key), some in zip(places, models, strict=True):
+                which = [i for i, each in enumerate(keys) if each == key]
+                for i, model in zip(which, some, strict=True):
+                    found[fold][i] = FoldModel(model, key)
         return found
+
+    def _asked(self, lanes, keys, weight, key):
+        """What the solver is asked for: statistics, and lanes of the same view."""
+        view = self.coordinates(key)
+        some = [lane for lane, each in zip(lanes, keys, strict=True) if each == key]
+        least = self._least(some)
+        scatter = statistics(view.X, self.y, weight, self.max_memory, least)
+        asked = [(self.metrics[number], rank, reg) for number, rank, reg in some]
+        return scatter, [view.lane(each, self.spec) for each in asked]
 
     def _least(self, lanes):
         """The smallest ridge that is added to the scatter for sure."""
@@ -210,8 +218,8 @@ def _has_room(X, max_memory):
     return source_of(X).in_memory and wanted <= memory_limit(max_memory, wanted)
 
 
-def score_fold(search, lanes, sizes, score, signed, fold):
-    """Scores (lanes, sizes) of one fold, and a `FoldModel` of every lane.
+def score_folds(search, lanes, sizes, score, signed, folds):
+    """Scores (lanes, sizes) of folds, and for each a `FoldModel` of every lane.
 
     Parameters
     ----------
@@ -223,21 +231,30 @@ def score_fold(search, lanes, sizes, score, signed, fold):
         ``score(parts, size)``, see `nearest_neighbour` and `Scored`.
     signed : bool
         Whether the signs of features count.
-    fold : pair of ndarray of int
-        Training and test samples.
+    folds : list of pairs of ndarray of int
+        Training and test samples. Small ones are solved together.
     """
-    train, test = fold
     # The statistics skip what has no weight: no copy of the fold. A sample that comes
     # several times counts as often.
-    weight = search.weight * np.bincount(train, minlength=len(search.y))
-    scores, kept = [], []
+    n = len(search.y)
+    weights = [search.weight * np.bincount(train, minlength=n) for train, _ in folds]
     with bounded_threads(search.X.nbytes, SMALL_PASSES):
-        for found in search.models(lanes, weight, sizes[-1]):
-            features = search.features(found, signed)
-            parts = Parts(features, search.y, search.weight, train, test)
-            scores.append([score(parts, size) for size in sizes])
-            # Without what it has computed for features: those arrays are large.
-            kept.append(replace(found, model=replace(found.model)))
+        together = search.models(lanes, weights, sizes[-1])
+        return [
+            _scored_fold(search, models, sizes, score, signed, fold)
+            for fold, models in zip(folds, together, strict=True)
+        ]
+
+
+def _scored_fold(search, models, sizes, score, signed, fold):
+    """Scores (lanes, sizes) of the models of a fold, and the models."""
+    scores, kept = [], []
+    for found in models:
+        features = search.features(found, signed)
+        parts = Parts(features, search.y, search.weight, *fold)
+        scores.append([score(parts, size) for size in sizes])
+        # Without what it has computed for features: those arrays are large.
+        kept.append(replace(found, model=replace(found.model)))
     return np.array(scores), kept
 
 

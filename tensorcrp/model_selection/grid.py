@@ -22,7 +22,6 @@ from tensorcrp.base.projections import count_components
 
 TIE = 1e-12  # means of the same scores in another order differ by rounding
 ONE_FOLD = 0.02  # taken for the error of scores where one fold says nothing of it
-SURVIVORS = 3  # after the first folds, one lane in three goes on
 NAMES = ("smooth", "rank", "reg", "n_components")
 LONGEST = 100  # components; more than 2 (c - 1) only as far as this
 MULTIPLES = (1, 2, 4, 9)  # of c - 1
@@ -81,15 +80,23 @@ class Grid:
         around = np.nansum(three, axis=0) / known
         return np.take(around, np.argsort(order), axis=2).ravel()
 
-    def survivors(self, scores, least):
-        """Numbers of the lanes that go on: the best third, and at least `least`.
+    def survivors(self, scores, alive, count):
+        """Numbers of the lanes that go on: those with the best points.
 
-        Lanes whose best point is as good as that of the last one go on as well.
+        Of lanes whose best points are equal, those whose points are good on the mean.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (lanes, sizes)
+            NaN where nothing is known.
+        alive : ndarray of int
+            The lanes to choose from.
+        count : int
         """
-        by_lane = np.reshape(scores, (len(self.lanes()), -1))
-        best = np.nan_to_num(by_lane, nan=-np.inf).max(axis=1)
-        count = min(len(best), max(least, -(-len(best) // SURVIVORS)))
-        return np.flatnonzero(best >= np.sort(best)[-count] - TIE)
+        known = np.nan_to_num(scores[alive], nan=-np.inf)
+        means = np.where(np.isfinite(known), known, 0.0).sum(axis=1)
+        best = np.round(known.max(axis=1) / TIE) * TIE
+        return np.sort(alive[np.lexsort((-means, -best))[:count]])
 
     def members(self, scores, count):
         """The best points, at most `count`, and their weights, which sum to one.

@@ -26,16 +26,18 @@ class GridEndWarning(UserWarning):
     """
 
 
-def results_of(grid, scores):
-    """``cv_results_`` of scores (folds, points).
+def results_of(grid, scores, seen):
+    """``cv_results_`` of scores (folds, points), of which each point saw the first.
 
     A point that a race left out has NaN in the folds that it did not see, and the mean
-    of the others. A point whose classifier gave NaN has that as its mean.
+    of the others, if any. A point whose classifier gave NaN has that as its mean.
     """
     points = grid.points()
-    seen = _seen(scores)
-    mean = np.array([part[:k].mean() for part, k in zip(scores.T, seen, strict=True)])
-    std = np.array([part[:k].std() for part, k in zip(scores.T, seen, strict=True)])
+    known = [
+        part[:k] if k else part[:1] for part, k in zip(scores.T, seen, strict=True)
+    ]
+    mean = np.array([part.mean() for part in known])
+    std = np.array([part.std() for part in known])
     results = {f"param_{name}": _objects(points, name) for name in points[0]}
     results["params"] = points
     for i, fold in enumerate(scores):
@@ -49,16 +51,6 @@ def results_of(grid, scores):
     results["rank_test_score"] = 1 + better.sum(axis=1)
     results["n_splits"] = seen
     return results
-
-
-def _seen(scores):
-    """Number of folds that each point saw: those before the first that is NaN.
-
-    A classifier without scores has seen all.
-    """
-    unseen = np.isnan(scores).sum(axis=0)
-    unseen[np.isnan(scores[0])] = 0
-    return len(scores) - unseen
 
 
 def _objects(points, name):

@@ -49,6 +49,7 @@ from tensorcrp.model_selection.ordering import (
 )
 from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
 from tensorcrp.model_selection.selection import (
+    LEAST_LANES,
     Options,
     best_candidate,
     one_seed,
@@ -102,9 +103,11 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, but not below 2.
     race : bool, default=True
-        Whether only the best third of the lanes (smoothness, rank, ridge) after two
-        folds sees the others, with no more components than were best for one of them.
-        False scores every point on every fold.
+        Whether lanes (smoothness, rank, ridge) that are behind are left out, if there
+        are more than two folds. All are scored on two folds with the smallest number
+        of components, the best third then with every number. The best six, or as many
+        as points are averaged, see all folds, with no more components than were best
+        for one of them. False scores every point on every fold.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
@@ -301,8 +304,8 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
             options = new._options(X)
             with bounded_threads(X.nbytes, SMALL_PASSES):
-                scores, models = score_points(search, grid, folds, options)
-                best = new._choose(grid, scores)
+                scores, seen, models = score_points(search, grid, folds, options)
+                best = new._choose(grid, scores, seen)
                 new._refit(search, grid, best, folds, models, options)
         return self
 
@@ -315,11 +318,11 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             return self.best_estimator_._basis()
         return np.linalg.pinv(self.projections_).T
 
-    def _choose(self, grid, scores):
+    def _choose(self, grid, scores, seen):
         """The best point from scores (folds, points), and those of the average."""
-        self.cv_results_ = results_of(grid, scores)
+        self.cv_results_ = results_of(grid, scores, seen)
         means = self.cv_results_["mean_test_score"]
-        check_scores(means, self._classifiers()[0])
+        check_scores(means[seen > 0], self._classifiers()[0])
         best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])
@@ -361,6 +364,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             is_nearest=self._takes_nearest and self.scoring is None,
             white=self.white,
             race=self.race,
+            least_lanes=max(LEAST_LANES, self.average),
             n_jobs=self.n_jobs if X is None or source_of(X).in_memory else None,
             shown=bool(self.verbose),
         )

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
+from math import ceil
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.metrics import check_scoring
 
 from tensorcrp.base.parameters import check_choice, check_flag, check_values
 from tensorcrp.base.progress import progress
 from tensorcrp.model_selection.distances import DISTANCES
-from tensorcrp.model_selection.folds import Scored, nearest_neighbour, score_fold
+from tensorcrp.model_selection.folds import Scored, nearest_neighbour, score_folds
 
-FIRST_FOLDS = 2  # that all lanes see in a race
-LEAST_LANES = 6  # that go on
+# A race: on so many folds, with so many of the numbers of components (None: all), the
+# lanes that are left are scored; then this share of all lanes goes on.
+ROUNDS = ((2, 1, 1 / 3), (2, None, 0.0))
+LEAST_LANES = 6  # that go on, or as many as points are averaged
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Options:
     is_nearest : bool
         Whether points are scored by the accuracy of the nearest neighbour.
     white, race : bool
+    least_lanes : int
+        Number of lanes that see all folds in a race, at least.
     n_jobs : int or None
     shown : bool
         Whether there is a progress bar.
@@ -49,6 +54,7 @@ class Options:
     is_nearest: bool
     white: bool
     race: bool
+    least_lanes: int
     n_jobs: int | None
     shown: bool
 
@@ -60,6 +66,12 @@ class Options:
             check_choice("distance", distance, DISTANCES)
         check_flag("race", self.race)
         check_flag("white", self.white)
+
+    def bundles(self, folds):
+        """Folds that a process scores together: as many bundles as processes."""
+        processes = max(1, min(len(folds), effective_n_jobs(self.n_jobs)))
+        ends = np.linspace(0, len(folds), processes + 1).astype(int)
+        return [folds[first:last] for first, last in pairwise(ends)]
 
     def score(self):
         """How a point is scored on the features of a fold."""
@@ -86,32 +98,65 @@ def score_points(search, grid, folds, options):
     -------
     scores : ndarray of shape (folds, points)
         NaN in the folds that points did not see in a race.
+    seen : ndarray of int, shape (points,)
+        Number of folds that each point saw: the first ones.
     models : list of dict
         Per fold, a `FoldModel` of every lane that saw all folds.
     """
-    lanes, models = grid.lanes(), []
-    table = np.full((len(folds), len(lanes), len(grid.sizes)), np.nan)
-    first = FIRST_FOLDS if options.race else len(folds)
+    scored = Scores(search, grid, folds, options)
+    alive, longest = np.arange(len(grid.lanes())), len(grid.sizes)
+    is_race = options.race and len(folds) > max(n for n, _, _ in ROUNDS)
+    for n_folds, n_sizes, share in ROUNDS if is_race else ():
+        count = max(options.least_lanes, ceil(share * len(grid.lanes())))
+        if count >= len(alive):
+            continue
+        scored.add(alive, n_folds, min(n_sizes or longest, longest))
+        means = scored.table[:n_folds].mean(axis=0)
+        alive = grid.survivors(means, alive, count)
+        longest = longest if n_sizes else _sizes_worth_it(means[alive])
+    scored.add(alive, len(folds), longest)
+    lanes = [scored.lanes[i] for i in alive]
+    models = [{lane: kept[lane] for lane in lanes} for kept in scored.models]
+    return scored.table.reshape(len(folds), -1), scored.seen.ravel(), models
 
-    def run(some, n_sizes, part):
-        few, sizes = [lanes[i] for i in some], grid.sizes[:n_sizes]
-        score = partial(score_fold, search, few, sizes)
+
+class Scores:
+    """Scores of lanes on folds as far as they are known, and the models.
+
+    Attributes
+    ----------
+    table : ndarray of shape (folds, lanes, sizes)
+        NaN where nothing is known.
+    seen : ndarray of int, shape (lanes, sizes)
+        Number of folds, the first ones, of which something is known.
+    models : list of dict
+        Per fold, a `FoldModel` of every lane.
+    """
+
+    def __init__(self, search, grid, folds, options):
+        self.search, self.folds, self.options = search, folds, options
+        self.lanes, self.sizes = grid.lanes(), grid.sizes
+        self.seen = np.zeros((len(self.lanes), len(self.sizes)), int)
+        self.table = np.full((len(folds), *self.seen.shape), np.nan)
+        self.models = [{} for _ in folds]
+
+    def add(self, some, n_folds, n_sizes):
+        """Score some lanes on the first folds, with the first numbers of components.
+
+        A lane that is known with fewer components is fitted again, with all.
+        """
+        first, options = self.seen[some[0], n_sizes - 1], self.options
+        few = [self.lanes[i] for i in some]
+        score = partial(score_folds, self.search, few, self.sizes[:n_sizes])
         score = partial(score, options.score(), not options.is_nearest)
-        shown = progress(folds[part], "TensorCRPCV", options.shown)
+        bundles = options.bundles(self.folds[first:n_folds])
+        shown = progress(bundles, "TensorCRPCV", options.shown)
         each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
-        table[part, some, :n_sizes] = np.stack([scores for scores, _ in each])
-        models.extend(dict(zip(few, kept, strict=True)) for _, kept in each)
-
-    run(np.arange(len(lanes)), len(grid.sizes), slice(0, first))
-    if first < len(folds):
-        so_far = table[:first].mean(axis=0)
-        some = grid.survivors(so_far, LEAST_LANES)
-        alive = {lanes[i] for i in some}
-        for kept in models:
-            for lane in kept.keys() - alive:
-                del kept[lane]
-        run(some, _sizes_worth_it(so_far[some]), slice(first, None))
-    return table.reshape(len(folds), -1), models
+        new = [fold for bundle in each for fold in bundle]
+        for number, (scores, models) in enumerate(new, first):
+            self.table[number, some, :n_sizes] = scores
+            self.models[number].update(zip(few, models, strict=True))
+        self.seen[some, :n_sizes] = n_folds
 
 
 def _sizes_worth_it(scores):

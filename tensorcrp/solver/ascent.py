@@ -14,7 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
-from tensorcrp.solver.blocks import BlockView, DeflatedRows
+from tensorcrp.solver.blocks import BlockView, DeflatedRows, rows_in_metrics
 from tensorcrp.solver.cp import column_norms, unit_columns, whitening
 from tensorcrp.solver.deflation import Found
 from tensorcrp.solver.linalg import consecutive
@@ -33,6 +33,8 @@ class Problem:
     roots : LaneRoots or None
         Metric of every sequence of projections; None where all are plain.
     objective : Objective
+    source : ndarray of int, shape (A,)
+        Source of the rows of every sequence of projections.
     is_direct : bool
         Order 1 with the paper's deflation and a ratio: the ridge-LDA start is the
         answer.
@@ -43,6 +45,7 @@ class Problem:
     between: DeflatedRows
     within: DeflatedRows
     roots: LaneRoots
+    source: np.ndarray
     objective: Objective = field(default_factory=DiscriminantRatio)
     is_direct: bool = False
     modes: object = None
@@ -81,15 +84,9 @@ class Problem:
         """Whether `mode` is one of the left modes."""
         return mode < self.split
 
-    def metric_of_lanes(self, n_lanes):
-        """Number of the metric of each sequence of projections: (A,)."""
-        return np.zeros(n_lanes, int) if self.roots is None else self.roots.which
-
-    def in_metric(self, number, rows):
-        """Rows in memory in the coordinates of one metric, if it is not plain."""
-        if self.roots is None:
-            return rows
-        return rows.transformed(self.roots.of_metric(number))
+    def in_metrics(self, parts):
+        """Rows of every source in the metrics of its lanes, see `rows_in_metrics`."""
+        return list(rows_in_metrics(parts, self.source, self.roots))
 
 
 class SmallGain:
@@ -193,8 +190,7 @@ class Ascent:
         """Take the start as it is: at order 1 its first column is the projection."""
         which, found = self.which, self.found
         u = found.orthogonal(which, self.factors[0][:, :, 0])
-        overlaps = [found.vectors(a) @ each for a, each in zip(which, u, strict=True)]
-        blocks = [rows.projected(u, overlaps, which) for rows in self.problem.rows]
+        blocks = [rows.projected(u, which) for rows in self.problem.rows]
         white = unit = np.ones((len(u), 1, 1))
         self._keep(np.arange(len(u)), 0, u, white, blocks, unit[:, 0])
         self.n_iter[:], self.converged[:] = 1, True

@@ -76,6 +76,8 @@ class DeflatedRows:
     Attributes
     ----------
     rows : Rows
+    parts : list of Rows
+        One per source of rows: here one, that all lanes share.
     scores : ndarray of shape (A, h, n)
         Filled as far as projections have been found, for A sequences of projections.
     has_copies : bool
@@ -87,6 +89,7 @@ class DeflatedRows:
 
     def __init__(self, rows, n_lanes, n_components):
         self.rows, self.n, self.count = rows, len(rows), 0
+        self.parts = [rows]
         self.scores = np.zeros((n_lanes, n_components, self.n))
 
     def begin(self, factors, left, which=None):
@@ -94,10 +97,7 @@ class DeflatedRows:
 
         One product for each of several lists of factors, whose ranks may differ.
         """
-        each = [columns(some) for some in factors]
-        together = [np.hstack(mode) for mode in zip(*each, strict=True)]
-        ends = np.cumsum([some[0].shape[1] for some in each])
-        return np.split(self.rows.side_product(together, left), ends[:-1])
+        return _pass(self.rows, [columns(some) for some in factors], left)
 
     def block(self, product, view):
         """What an update needs to know, from the product of the side of its mode."""
@@ -105,8 +105,7 @@ class DeflatedRows:
         Z = self.rows.finish(product, columns(view.factors), view.mode)
         if view.root is not None:
             Z = view.root[:, None] @ Z.reshape(lanes, rank, size, -1)
-        Z = Z.reshape(lanes, rank, -1).astype(float, copy=False)
-        Z = view.white.transpose(0, 2, 1) @ Z
+        Z = mixed(view.white, Z.reshape(lanes, rank, -1).astype(float, copy=False))
         Z = Z.reshape(lanes, rank * size, self.n)
         self.deflate(Z, view)
         return Block(Z)
@@ -117,12 +116,13 @@ class DeflatedRows:
             scores = self.so_far()[consecutive(view.which)]
             subtract_products(Z, view.overlaps, scores)
 
-    def projected(self, vectors, overlaps, which):
-        """The same at order 1, where vectors (B, P) are whole projections: d = 1."""
-        scores = self.rows.side_product([vectors.T], left=True).astype(float)
-        for lane, a in enumerate(which):
-            scores[lane] -= overlaps[lane] @ self.so_far()[a]
-        return Block(scores[:, None])
+    def projected(self, vectors, which):
+        """The same at order 1, where vectors (B, P) are whole projections: d = 1.
+
+        They are orthogonal to the earlier ones: deflated rows have the same scores.
+        """
+        (scores,) = self.begin([[vectors[:, :, None]]], True, [which])
+        return Block(scores[:, None].astype(float, copy=False))
 
     def no_scores(self, lanes):
         """An array for the scores of B lanes, as `Block.scores` gives them."""
@@ -138,8 +138,9 @@ class DeflatedRows:
         return self.scores[:, : self.count]
 
     def start(self, most):
-        """At most `most` evenly spaced rows (None: all), in memory."""
-        return self.rows if most is None else self.rows.some(-(-self.n // most))
+        """At most `most` evenly spaced rows (None: all) of every source, in memory."""
+        step = 1 if most is None else -(-self.n // most)
+        return [each if most is None else each.some(step) for each in self.parts]
 
     def start_scores(self, most):
         """Scores so far of the rows of `start`: (A, p, at most `most`)."""
@@ -147,33 +148,61 @@ class DeflatedRows:
         return self.so_far()[:, :, ::step]
 
 
+class SharedRows(DeflatedRows):
+    """Rows of several sources, each shared by lanes that are consecutive.
+
+    Parameters
+    ----------
+    parts : list of ArrayRows
+        As many rows of the same shape from every source.
+    source : ndarray of int, shape (A,)
+        That of every sequence of projections.
+    n_components : int
+    """
+
+    def __init__(self, parts, source, n_components):
+        super().__init__(parts[0], len(source), n_components)
+        self.parts, self.source = parts, source
+
+    def begin(self, factors, left, which):
+        """One pass over every source, for its lanes: as in `DeflatedRows`."""
+        found = [[] for _ in factors]
+        lanes = [self.source[each] for each in which]
+        for number, rows in enumerate(self.parts):
+            ends = [np.searchsorted(each, [number, number + 1]) for each in lanes]
+            some = [
+                columns([factor[first:last] for factor in each])
+                for each, (first, last) in zip(factors, ends, strict=True)
+            ]
+            for each, product in zip(found, _pass(rows, some, left), strict=True):
+                each.append(product)
+        return [np.concatenate(each) for each in found]
+
+
 class LaneRows(DeflatedRows):
     """Copies of rows, one per sequence of projections, deflated as these are found.
 
     Parameters
     ----------
-    rows : ArrayRows
+    parts : list of ArrayRows
+        As many rows of the same shape from every source.
+    source : ndarray of int, shape (A,)
+        That of every sequence of projections.
     found : Found
         The projections, by the paper's deflation.
-    n_components : int
     roots : LaneRoots or None
         Metric of every sequence; None where all are plain.
     """
 
     has_copies = True
 
-    def __init__(self, rows, found, n_components, roots):
-        A = len(found.lambdas)
-        super().__init__(rows, A, n_components)
-        self.found, self.shape, self.split = found, rows.row_shape, rows.split
-        self.copies = np.empty((A, prod(self.shape), self.n))
-        metrics = np.zeros(A, int) if roots is None else roots.which
-        for number in np.unique(metrics):
-            some = rows
-            if roots is not None:
-                some = rows.transformed(roots.of_metric(number))
-            flat = np.moveaxis(some.array, 0, -1).reshape(-1, self.n)
-            self.copies[metrics == number] = flat
+    def __init__(self, parts, source, found, roots):
+        super().__init__(parts[0], len(source), found.room)
+        rows, self.parts, self.found = parts[0], parts, found
+        self.shape, self.split = rows.row_shape, rows.split
+        self.copies = np.empty((len(source), prod(self.shape), self.n))
+        for lanes, rows in rows_in_metrics(parts, source, roots):
+            self.copies[lanes] = np.moveaxis(rows.array, 0, -1).reshape(-1, self.n)
 
     def begin(self, factors, left, which):
         """One product per list of factors, each lane with its own rows."""
@@ -200,20 +229,57 @@ class LaneRows(DeflatedRows):
             subtract_outer(copy, w, s)
 
 
-def deflated_rows(rows, found, roots):
+def _pass(rows, columns, left):
+    """One pass over rows for several lists of factors (l_m, K): a product for each."""
+    together = [np.hstack(mode) for mode in zip(*columns, strict=True)]
+    ends = np.cumsum([some[0].shape[1] for some in columns])
+    return np.split(rows.side_product(together, left), ends[:-1])
+
+
+def rows_in_metrics(parts, source, roots):
+    """Rows in the coordinates of their metric, with the lanes that look at them.
+
+    Parameters
+    ----------
+    parts : list of Rows
+        In memory, one per source.
+    source : ndarray of int, shape (A,)
+        That of every lane.
+    roots : LaneRoots or None
+        Metric of every lane; None where all are plain.
+
+    Yields
+    ------
+    tuple of ndarray of int and Rows
+    """
+    metric = np.zeros(len(source), int) if roots is None else roots.which
+    for number, kind in np.unique([source, metric], axis=1).T:
+        rows = parts[number]
+        if roots is not None:
+            rows = rows.transformed(roots.of_metric(kind))
+        yield np.flatnonzero((source == number) & (metric == kind)), rows
+
+
+def deflated_rows(kinds, source, found, roots):
     """Both kinds of rows, deflated as copies where these are small.
 
     Parameters
     ----------
-    rows : list of Rows
+    kinds : list of lists of Rows
+        Of the numerator and of the denominator, one per source.
+    source : ndarray of int, shape (A,)
+        That of every sequence of projections.
     found : Found
         The projections to deflate by, none as yet.
     roots : LaneRoots or None
         Metric of every sequence of projections; None where all are plain.
     """
-    if found.deflation.is_plain and worth_copies(rows, len(found.ranks)):
-        return [LaneRows(each, found, found.room, roots) for each in rows]
-    return [each.deflated(len(found.ranks), found.room) for each in rows]
+    A, h = len(source), found.room
+    if found.deflation.is_plain and worth_copies([parts[0] for parts in kinds], A):
+        return [LaneRows(parts, source, found, roots) for parts in kinds]
+    if len(kinds[0]) == 1:
+        return [parts[0].deflated(A, h) for parts in kinds]
+    return [SharedRows(parts, source, h) for parts in kinds]
 
 
 def worth_copies(rows, n_lanes):
@@ -249,6 +315,11 @@ class Block:
     def energy(self, u: Array) -> Array:
         """Sums of squared scores: (B,)."""
         return (self.scores(u) ** 2).sum(axis=1)
+
+
+def mixed(white, Z):
+    """Columns mixed by T (B, k, k) of `cp.whitening`: Z (B, k, size) -> the same."""
+    return Z * white if white.shape[1] == 1 else white.transpose(0, 2, 1) @ Z
 
 
 def columns(factors):

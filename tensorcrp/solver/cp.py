@@ -315,21 +315,6 @@ def _by_tensorly(backend, function, *args, **kwargs):
             own["backend"] = chosen
 
 
-def cp_scores(X, factors):
-    """Inner products (n, h) of samples (n, l_1, ..., l_N) with CP tensors (h, l_m, k).
-
-    The samples are multiplied with the factors of one side, then with the other's.
-    """
-    n, *shape = X.shape
-    h, _, k = factors[0].shape
-    split = split_modes(shape)
-    left = stacked_khatri_rao(factors[:split], factors)
-    right = stacked_khatri_rao(factors[split:], factors)
-    right = right.transpose(1, 0, 2).reshape(-1, h * k)
-    part = (X.reshape(-1, len(right)) @ right.astype(X.dtype)).reshape(n, -1, h, k)
-    return np.einsum("nlhk,hlk->nh", part, left, optimize=True)
-
-
 def cp_gram(factors):
     """Inner products (A, h, h) of CP tensors with factors (A, h, l_m, k)."""
     A, h, _, k = factors[0].shape

@@ -123,6 +123,11 @@ def deflated_scores(scores, overlaps):
     return solve_triangular(lower, scores.T, lower=True, unit_diagonal=True).T
 
 
+def _rest(u, W):
+    """Vectors (B, P) without their share in the span of orthonormal rows (B, p, P)."""
+    return u - ((W @ u[..., None]).transpose(0, 2, 1) @ W)[:, 0]
+
+
 class Found:
     """Projections found so far, in A sequences: one per metric, rank and ridge.
 
@@ -176,20 +181,16 @@ class Found:
         There the paper's projections are orthogonal, which rounding divided by a small
         lambda would undo.
         """
-        for lane, a in enumerate(which):
-            W = self.vectors(a)
-            rest = u[lane] - (u[lane] @ W.T) @ W
-            if np.linalg.norm(rest) < 1e-8:  # nothing left to separate: any will do
-                rest = np.eye(1, len(rest), np.argmin((W**2).sum(axis=0)))[0]
-            for _ in range(2):  # once more for what rounding left of the first time
-                rest = rest - (rest @ W.T) @ W
-                rest /= np.linalg.norm(rest)
-            u[lane] = rest
+        W = self.columns[0][consecutive(which), : self.count, 0]
+        u = _rest(u, W)
+        for lane in np.flatnonzero(np.linalg.norm(u, axis=1) < 1e-8):
+            # Nothing left to separate: any will do.
+            least = np.argmin((W[lane] ** 2).sum(axis=0))
+            u[lane] = np.eye(1, u.shape[1], least)[0]
+        for _ in range(2):  # once more for what rounding left of the first time
+            u = _rest(u, W)
+            u /= np.linalg.norm(u, axis=1, keepdims=True)
         return u
-
-    def vectors(self, a):
-        """Projections (p, P) of one sequence at order 1, a view."""
-        return self.factors[0][a, : self.count, :, 0]
 
     def newest(self):
         """The last projection of every sequence at order 1: (A, P)."""

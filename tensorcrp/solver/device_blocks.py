@@ -26,7 +26,7 @@ class DeflatedDevice:
     """
 
     def __init__(self, rows, n_lanes, n_components):
-        self.rows, self.scores = rows, None
+        self.rows, self.parts, self.scores = rows, [rows], None
         self.few = np.zeros((n_lanes, 0, 0))
         self.step = 1
 
@@ -51,11 +51,10 @@ class DeflatedDevice:
         Z = xp.reshape(Z, (lanes, rank * size, n))
         return self._deflated(Z, view.overlaps, view.which)
 
-    def projected(self, vectors, overlaps, which):
+    def projected(self, vectors, which):
         """The same at order 1, where vectors (B, P) are whole projections: d = 1."""
         scores = as_type(self.rows.side_product([vectors.T], left=True), np.float64)
-        Z = namespace_of(scores).reshape(scores, (len(vectors), 1, -1))
-        return self._deflated(Z, np.reshape(overlaps, (len(vectors), 1, -1)), which)
+        return DeviceBlock(scores[:, None, :])
 
     def _deflated(self, Z, overlaps, which):
         """Subtract what overlaps (B, d, p) make of the scores so far."""
@@ -79,9 +78,9 @@ class DeflatedDevice:
         self.scores = xp.concat([*both, new], axis=1)
 
     def start(self, most):
-        """At most `most` evenly spaced rows (None: all), on the device."""
+        """At most `most` evenly spaced rows (None: all), on the device: one source."""
         self.step = 1 if most is None else -(-len(self.rows) // most)
-        return self.rows.some(self.step)
+        return [self.rows.some(self.step)]
 
     def start_scores(self, most):
         """Scores so far of the rows of `start`, on the host: (A, p, at most `most`)."""

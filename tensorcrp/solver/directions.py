@@ -7,6 +7,8 @@ Cut to rank k they are the start ``"lda"`` of block ascent; at order 1, where ev
 tensor has rank one, they are the answer itself.
 """
 
+from math import prod
+
 import numpy as np
 
 from tensorcrp.base.namespace import as_type, put
@@ -37,8 +39,7 @@ def ridge_directions(problem, found, share=0.0):
     start, from some.
     """
     if problem.is_direct and len(problem.within.rows) >= problem.shape[0]:
-        rows = [each.rows for each in problem.rows]
-        return PrimalDirections(*rows, found.lambdas, share)
+        return PrimalDirections(problem, found.lambdas, share)
     most = None if problem.is_direct else START_ROWS
     if found.deflation.is_plain:
         return DualDirections(problem, found.lambdas, share, most, found.room)
@@ -53,15 +54,20 @@ class PrimalDirections:
     (Above order 1 projections are not orthogonal, and this is not the deflation.)
     """
 
-    def __init__(self, between, within, lambdas, share):
-        gram, self.between = within.inner(), between.flat
-        # A ridge below rounding cannot be factored.
-        least = max(len(gram) * rounding(gram), share / len(within)) * np.trace(gram)
-        ridges = np.maximum(lambdas, least)
-        self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
-        self.solved = [cholesky_solve(each, self.between.T) for each in self.factors]
-        self.earlier = [np.empty((0, len(gram))) for _ in lambdas]
-        self.solved_earlier = [np.empty((0, len(gram))) for _ in lambdas]
+    def __init__(self, problem, lambdas, share):
+        self.between, self.factors, self.solved = [], [], []
+        pairs = zip(problem.between.parts, problem.within.parts, strict=True)
+        grams = [(few.flat, rows.inner(), len(rows)) for few, rows in pairs]
+        for lam, number in zip(lambdas, problem.source, strict=True):
+            between, gram, n = grams[number]
+            # A ridge below rounding cannot be factored.
+            least = max(len(gram) * rounding(gram), share / n) * np.trace(gram)
+            (factor,) = choleskys(gram[None].copy(), [max(lam, least)])
+            self.between.append(between)
+            self.factors.append(factor)
+            self.solved.append(cholesky_solve(factor, between.T))
+        self.earlier = [np.empty((0, problem.shape[0])) for _ in lambdas]
+        self.solved_earlier = list(self.earlier)
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`: (A, P)."""
@@ -73,7 +79,7 @@ class PrimalDirections:
             V = V - Y.T @ positive_solve(W @ Y.T, W @ V)
             if not np.isfinite(V).all():
                 return np.zeros(len(V))
-        return V @ top_eigenvectors((self.between @ V)[None])[0]
+        return V @ top_eigenvectors((self.between[a] @ V)[None])[0]
 
     def deflate(self, found):
         """Follow the newest projections."""
@@ -94,14 +100,14 @@ class DualDirections:
 
     def __init__(self, problem, lambdas, share, most, most_found):
         self.problem, self.most = problem, most
-        between, within = problem.between.rows, problem.within.start(most)
-        part = len(within) / len(problem.within.rows)
-        metric, self.groups = problem.metric_of_lanes(len(lambdas)), []
-        for number in np.unique(metric):
-            lanes = np.flatnonzero(metric == number)
-            rows = problem.in_metric(number, between), problem.in_metric(number, within)
-            ridges = np.multiply(lambdas[lanes], part)
-            self.groups.append((lanes, Duals(*rows, ridges, share, most_found)))
+        kinds = problem.between.parts, problem.within.start(most)
+        part = len(kinds[1][0]) / len(problem.within.rows)
+        views = [problem.in_metrics(parts) for parts in kinds]
+        groups = [
+            (lanes, between, within)
+            for (lanes, between), (_, within) in zip(*views, strict=True)
+        ]
+        self.duals = Duals(groups, np.multiply(lambdas, part), share, most_found)
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`.
@@ -110,14 +116,12 @@ class DualDirections:
         -------
         ndarray of shape (A, P), null where nothing is left to separate.
         """
-        S, T = self._scores()
-        w = np.empty((len(found.lambdas), np.prod(self.problem.shape)))
-        shift = np.empty((len(w), found.count, 1))
-        for lanes, duals in self.groups:
-            top, dual, w[lanes] = duals.directions()
-            shift[lanes] = T[lanes] @ top[..., None] - S[lanes] @ dual[..., None]
+        top, dual, w = self.duals.directions()
+        if not found.count:
+            return w
         # The rows are raw: subtract the share of the earlier projections.
-        return w - found.weighted_sum(shift) if found.count else w
+        S, T = self._scores()
+        return w - found.weighted_sum(T @ top[..., None] - S @ dual[..., None])
 
     def _scores(self):
         """Scores so far of the within and between rows: (A, p, n) and (A, p, c)."""
@@ -126,13 +130,11 @@ class DualDirections:
 
     def deflate(self, found):
         """Follow the newest projections."""
-        S, T = (scores[:, -1] for scores in self._scores())
-        for lanes, duals in self.groups:
-            duals.deflate(S[lanes], T[lanes])
+        self.duals.deflate(*(scores[:, -1] for scores in self._scores()))
 
 
 class Duals:
-    """The dual problems of all lanes of one metric, on the same rows.
+    """The dual problems of all lanes, stacked.
 
     ``F = M^{-1} C`` (A, n, c) and ``K = B - C^T F`` (A, c, c), where C (n, c) and B
     (c, c) are the products of the deflated rows of the denominator with those of the
@@ -146,8 +148,8 @@ class Duals:
 
     Parameters
     ----------
-    between, within : ArrayRows
-        c and n rows.
+    groups : list of (ndarray of int, ArrayRows, ArrayRows)
+        Lanes that look at the same c and n rows, and these rows.
     ridges : ndarray of shape (A,)
     share : float
         Least ridge, in mean squares of the within rows.
@@ -155,20 +157,30 @@ class Duals:
         Number of projections that `deflate` is called for at most.
     """
 
-    def __init__(self, between, within, ridges, share, room=0):
-        self.between, self.within = between, within
-        n, gram = len(within), within.gram(within)
-        # A ridge below rounding cannot be factored.
-        least = max(n * rounding(gram), share / n) * np.trace(gram)
-        ridges, self.which = np.unique(np.maximum(ridges, least), return_inverse=True)
-        cross, inner = within.gram(between), between.gram(between)
-        self.factors = choleskys(np.stack([gram] * len(ridges)), ridges)
-        solved = np.stack([cholesky_solve(factor, cross) for factor in self.factors])
-        self.F = solved[self.which]
-        self.K = (inner - cross.T @ solved)[self.which]
-        A, n, c = self.F.shape
+    def __init__(self, groups, ridges, share, room=0):
+        self.groups, self.factors = groups, []
+        (_, between, within), A = groups[0], len(ridges)
+        n, c = len(within), len(between)
+        self.F, self.K = np.empty((A, n, c)), np.empty((A, c, c))
         self.rows_q, self.rows_e = np.empty((A, room, n)), np.empty((A, room, c))
         self.count = 0
+        for group in groups:
+            self._factor(*group, ridges, share)
+
+    def _factor(self, lanes, between, within, ridges, share):
+        """F and K of lanes before any projection; M once for each ridge."""
+        gram = within.gram(within)
+        cross, inner = within.gram(between), between.gram(between)
+        n = max(1, np.count_nonzero(np.diagonal(gram)))  # null rows fill a source up
+        # A ridge below rounding cannot be factored.
+        least = max(n * rounding(gram), share / n) * np.trace(gram)
+        few, which = np.unique(np.maximum(ridges[lanes], least), return_inverse=True)
+        factors = choleskys(np.stack([gram] * len(few)), few)
+        solved = np.stack([cholesky_solve(factor, cross) for factor in factors])
+        self.F[lanes] = solved[which]
+        self.K[lanes] = (inner - cross.T @ solved)[which]
+        for i, factor in enumerate(factors):
+            self.factors.append((lanes[which == i], factor))
 
     @property
     def Q(self):
@@ -188,13 +200,16 @@ class Duals:
         column = top[..., None]
         some = self.F @ column + self.Q.transpose(0, 2, 1) @ (self.E @ column)
         dual = np.where(known[:, None], some[..., 0], 0.0)
-        return top, dual, self.between.combine(top) - self.within.combine(dual)
+        between = self.groups[0][1]
+        w = np.empty((len(top), prod(between.row_shape)))
+        for lanes, between, within in self.groups:
+            w[lanes] = between.combine(top[lanes]) - within.combine(dual[lanes])
+        return top, dual, w
 
     def deflate(self, S, T):
         """Follow projections with scores S (A, n) and T (A, c)."""
         solved = np.empty_like(S)
-        for i, factor in enumerate(self.factors):
-            lanes = self.which == i  # of one lambda, several ranks
+        for lanes, factor in self.factors:  # of one lambda, several ranks
             solved[lanes] = cholesky_solve(factor, S[lanes].T).T
         along = (self.Q @ S[..., None]).transpose(0, 2, 1)
         solved = solved[:, None] + along @ self.Q
@@ -211,9 +226,14 @@ class FreshDirections:
 
     def __init__(self, problem, lambdas, share, most):
         self.problem, self.share, self.most = problem, share, most
-        self.few = problem.between.rows, problem.within.start(most)
-        part = len(self.few[1]) / len(problem.within.rows)
+        kinds = problem.between.parts, problem.within.start(most)
+        part = len(kinds[1][0]) / len(problem.within.rows)
         self.ridges = np.multiply(lambdas, part)
+        self.rows = [None] * len(self.ridges)
+        views = [problem.in_metrics(parts) for parts in kinds]
+        for (lanes, between), (_, within) in zip(*views, strict=True):
+            for a in lanes:
+                self.rows[a] = between, within
 
     def directions(self, found):
         """Maximisers of J on data deflated by the projections in `found`: (A, P)."""
@@ -221,13 +241,13 @@ class FreshDirections:
 
     def _direction(self, found, a):
         problem, V = self.problem, found.removed(a)
-        metric = problem.metric_of_lanes(len(self.ridges))[a]
         scores = problem.between.so_far(), problem.within.start_scores(self.most)
         rows = [
-            _deflated(problem.in_metric(metric, rows), s[a], V)
-            for rows, s in zip(self.few, scores, strict=True)
+            _deflated(rows, each[a], V)
+            for rows, each in zip(self.rows[a], scores, strict=True)
         ]
-        return Duals(*rows, self.ridges[a : a + 1], self.share).directions()[2][0]
+        alone = [(np.zeros(1, int), *rows)]
+        return Duals(alone, self.ridges[a : a + 1], self.share).directions()[2][0]
 
     def deflate(self, found):
         """Nothing to follow: `directions` looks at all projections."""

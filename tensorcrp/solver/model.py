@@ -10,18 +10,19 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, Self
 
 import numpy as np
 
 from tensorcrp.base.types import Array, Flags, Floats, Integers, Rank, Shape
 from tensorcrp.solver.cp import (
+    cp_dense,
     cp_from_dense,
-    cp_gram,
     cp_normalize,
-    cp_scores,
     mode_products,
     sign_of_largest,
+    working_dtype,
 )
 from tensorcrp.solver.deflation import Deflation, Found, deflated_scores, feature_rows
 from tensorcrp.solver.metric import Metric
@@ -130,12 +131,15 @@ class Model:
     lam: float
 
     @cached_property
-    def _standard(self):
-        """Factors and dense projections of norm one in the metric's coordinates."""
+    def _unit(self):
+        """Dense projections (h, l_1, ..., l_N) of norm one, in metric coordinates."""
         factors = self.result.factors
-        if len(factors) == 1:  # vectors, whatever the shape of a sample
-            factors = cp_from_dense(factors[0][:, :, 0].reshape(-1, *self.shape))
-        return cp_normalize(factors)
+        vectors = len(factors) == 1  # whatever the shape of a sample
+        W = (factors[0][:, :, 0] if vectors else cp_dense(factors)).reshape(
+            -1, prod(self.shape)
+        )
+        W = W / np.linalg.norm(W, axis=1, keepdims=True)
+        return W.reshape(-1, *self.shape)
 
     @cached_property
     def _roots(self):
@@ -146,15 +150,21 @@ class Model:
     @cached_property
     def _signs(self):
         """Signs (h,) that make the largest entry of each component positive."""
-        W = mode_products(self._standard[1], self._roots)
+        W = mode_products(self._unit, self._roots)
         return sign_of_largest(W.reshape(len(W), -1), axis=1)[:, 0]
 
     @property
     def factors(self) -> list[Floats]:
-        """CP factors (h, l_m, k), one array per mode."""
-        pairs = zip(self._standard[0], self._roots, strict=True)
+        """CP factors (h, l_m, k), one array per mode, in the form of `cp_normalize`."""
+        factors = self.result.factors
+        if len(factors) == 1:
+            factors = cp_from_dense(self._unit)
+        factors, dense = cp_normalize(factors)
+        W = mode_products(dense, self._roots)
+        signs = sign_of_largest(W.reshape(len(W), -1), axis=1)
+        pairs = zip(factors, self._roots, strict=True)
         factors = [U if root is None else root @ U for U, root in pairs]
-        return [factors[0] * self._signs[:, None, None], *factors[1:]]
+        return [factors[0] * signs[:, :, None], *factors[1:]]
 
     @property
     def components(self) -> Floats:
@@ -162,7 +172,7 @@ class Model:
 
         The entry of largest magnitude is positive.
         """
-        W = mode_products(self._standard[1], self._roots)
+        W = mode_products(self._unit, self._roots)
         return W * self._signs.reshape(-1, *[1] * len(self.shape))
 
     @property
@@ -184,7 +194,7 @@ class Model:
 
     def _mixed(self):
         """Unit projections (h, P) in the metric's coordinates, and T of `Deflation`."""
-        W = self._standard[1].reshape(len(self._signs), -1) * self._signs[:, None]
+        W = self._unit.reshape(len(self._signs), -1) * self._signs[:, None]
         return W, None if self.deflation.is_plain else self.deflation.removed(W @ W.T)
 
     def transform(self, X: Array) -> Floats:
@@ -205,8 +215,8 @@ class Model:
     def unsigned_features(self, X: Array) -> Floats:
         """Features of raw samples up to the sign of each, from the factors alone.
 
-        Distances between samples are those of `transform`. Dense projections, which
-        cost more than the features of a few samples, are not formed.
+        Distances between samples are those of `transform`. The standard form of the
+        factors, which costs more than the features of a few samples, is not formed.
 
         Parameters
         ----------
@@ -220,24 +230,15 @@ class Model:
         """
         T = None if self.deflation.is_plain else self.deflation.removed(self._gram)
         overlaps = self._gram if T is None else self._gram @ T.T
-        raw = self._raw_factors
-        X = X.reshape(len(X), *(factor.shape[1] for factor in raw))
-        return deflated_scores(cp_scores(X, raw), overlaps)
+        W = mode_products(self._unit, self._roots).reshape(len(self._gram), -1)
+        scores = X.reshape(len(X), -1) @ W.T.astype(working_dtype(X))
+        return deflated_scores(scores, overlaps)
 
     @cached_property
     def _gram(self):
         """Inner products (h, h) of the projections in the metric's coordinates."""
-        return cp_gram([factor[None] for factor in self.result.factors])[0]
-
-    @cached_property
-    def _raw_factors(self):
-        """Factors of raw samples as they were found; one for vectors of full rank."""
-        factors = self.result.factors
-        if len(factors) == 1:
-            W = factors[0].reshape(-1, *self.shape)
-            return [mode_products(W, self._roots).reshape(factors[0].shape)]
-        pairs = zip(factors, self._roots, strict=True)
-        return [U if root is None else root @ U for U, root in pairs]
+        W = self._unit.reshape(len(self._unit), -1)
+        return W @ W.T
 
     @property
     def history(self) -> list[Floats]:

@@ -36,16 +36,17 @@ from tensorcrp.base.types import (
     Callback,
     Init,
     RandomSource,
+    Rank,
     RegScale,
     Shape,
     Stop,
 )
 from tensorcrp.base.validation import check_alike_rows, rows_array, unfit_rows
-from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.array_rows import ArrayRows, is_small, of_one_length
 from tensorcrp.solver.ascent import Ascent, Problem, SmallGain, climb
 from tensorcrp.solver.blocks import deflated_rows
 from tensorcrp.solver.deflation import Deflation, Found
-from tensorcrp.solver.full_rank import Vectors, is_full
+from tensorcrp.solver.full_rank import Vectors, is_full, view_of
 from tensorcrp.solver.metric import Euclidean, LaneRoots, Metric
 from tensorcrp.solver.model import Model, Result
 from tensorcrp.solver.objective import Objective
@@ -94,56 +95,80 @@ def fit_path(scatter: Statistics, spec: Spec) -> list[Model]:
     >>> models[0].projections.shape
     (4, 64)
     """
-    finite = [k for _, k, _ in spec.combinations() if not is_full(k, scatter.shape)]
-    spec.check_shape(scatter.shape, finite)
-    lanes = list(_lanes(scatter, spec))
-    between, within = _in_memory(spec.objective.numerator(scatter)), scatter.within
-    results = [None] * len(lanes)
-    for group in _groups(lanes, scatter.shape):
-        some = [lanes[i] for i in group]
-        if is_full(some[0].rank, scatter.shape):
-            found = _solve_vectors((between, within), some, spec)
-        else:
-            found = _solve_lanes(between, within, some, spec)
-        for i, result in zip(group, found, strict=True):
-            results[i] = result
-    pairs = zip(lanes, results, strict=True)
-    return [
-        Model(result, scatter.shape, lane.metric, spec.deflation, *_names(lane))
-        for lane, result in pairs
-    ]
+    (models,) = fit_paths([(scatter, list(spec.combinations()))], spec)
+    return models
 
 
-def _solve_vectors(rows, lanes, spec):
-    """One `Result` per lane of full rank, all of one metric: vectors (h, P, 1)."""
-    metric, shape = lanes[0].metric, rows[0].row_shape
-    vectors = Vectors.of(rows, metric, len(lanes), spec.n_components)
-    lanes = [replace(lane, rank=1, metric=Euclidean()) for lane in lanes]
-    results = _solve_lanes(*vectors.rows, lanes, vectors.spec(spec, shape, metric))
-    return [vectors.result(result) for result in results]
+def fit_paths(
+    asked: Sequence[tuple[Statistics, Sequence[tuple[Metric, Rank, float]]]],
+    spec: Spec,
+) -> list[list[Model]]:
+    """`fit_path` for several scatters of one shape, such as those of folds.
 
+    Small ones are solved together: their lanes share every step, not the data.
 
-def _names(lane):
-    return lane.rank, lane.reg, lane.lam
+    Parameters
+    ----------
+    asked : list of (ClassScatter, list of (metric, rank, reg))
+        Class statistics, and the combinations to fit to them.
+    spec : Spec
+        What to find for each combination, and how.
 
-
-def _lanes(scatter, spec):
-    """All combinations, with the ridge in the scale of the data."""
-    for metric, rank, reg in spec.combinations():
-        yield Lane(metric, rank, reg, scatter.ridge(reg, spec.reg_scale, metric))
-
-
-def _groups(lanes, shape):
-    """Numbers of the lanes that are solved together, rank by rank.
-
-    All that are not of full rank; of full rank, those of one metric, whose rows are
-    vectors in the coordinates of that metric.
+    Returns
+    -------
+    list of lists of Model
+        In the order of the combinations.
     """
-    groups = {}
-    for i, lane in sorted(enumerate(lanes), key=lambda pair: str(pair[1].rank)):
-        key = id(lane.metric) if is_full(lane.rank, shape) else "finite"
-        groups.setdefault(key, []).append(i)
-    return groups.values()
+    shape = asked[0][0].shape
+    finite = [k for _, some in asked for _, k, _ in some if not is_full(k, shape)]
+    spec.check_shape(shape, finite)
+    lanes = [
+        Lane(source, *each, scatter.ridge(each[2], spec.reg_scale, each[0]))
+        for source, (scatter, some) in enumerate(asked)
+        for each in some
+    ]
+    sources = [
+        (_in_memory(spec.objective.numerator(scatter)), scatter.within)
+        for scatter, _ in asked
+    ]
+    results = [None] * len(lanes)
+    for group in _groups(lanes, sources):
+        some = [lanes[i] for i in group]
+        solve_some = _solve_vectors if is_full(some[0].rank, shape) else _solve_lanes
+        for i, result in zip(group, solve_some(sources, some, spec), strict=True):
+            results[i] = result
+    models = [[] for _ in asked]
+    for lane, result in zip(lanes, results, strict=True):
+        names = lane.metric, spec.deflation, lane.rank, lane.reg, lane.lam
+        models[lane.source].append(Model(result, shape, *names))
+    return models
+
+
+def _groups(lanes, sources):
+    """Numbers of the lanes that are solved together: where `is_small`, two groups.
+
+    Those of full rank, whose rows are vectors in the coordinates of their metric; and
+    all others, rank by rank and source by source.
+    """
+    together, groups, shape = is_small(sources), {}, sources[0][0].row_shape
+    for i, lane in enumerate(lanes):
+        full = is_full(lane.rank, shape)
+        place = view_of(lane) if full else (str(lane.rank), lane.source)
+        apart = place if full else lane.source
+        key = full, None if together else apart
+        groups.setdefault(key, []).append((place, i))
+    return [[i for _, i in sorted(group)] for group in groups.values()]
+
+
+def _solve_vectors(sources, lanes, spec):
+    """One `Result` per lane of full rank: vectors (h, P, 1)."""
+    vectors = Vectors.of(sources, lanes, spec.n_components)
+    return [
+        vectors.result(number, result)
+        for number, result in enumerate(
+            _solve_lanes(vectors.sources, vectors.lanes, vectors.spec(spec))
+        )
+    ]
 
 
 def solve(
@@ -257,8 +282,8 @@ def solve(
             "give lambdas above 0."
         )
     metric = Euclidean()
-    lanes = [Lane(metric, k, lam, lam) for k in ranks for lam in lambdas]
-    return _solve_lanes(*rows.values(), lanes, spec)
+    lanes = [Lane(0, metric, k, lam, lam) for k in ranks for lam in lambdas]
+    return _solve_lanes([tuple(rows.values())], lanes, spec)
 
 
 def _rows(name, given):
@@ -281,27 +306,30 @@ def _finite_norm(name, rows):
     return total
 
 
-def _solve_lanes(between, within, lanes, spec):
+def _solve_lanes(sources, lanes, spec):
     """One `Result` per lane; rows of both kinds may live anywhere."""
-    h, A, shape = spec.n_components, len(lanes), between.row_shape
+    h, A, shape = spec.n_components, len(lanes), sources[0][0].row_shape
     ranks = [lane.rank for lane in lanes]
     if len(shape) == 1:  # vectors have rank one and need no start
         ranks, spec = [1] * A, replace(spec, init="lda", n_init=1, warm=None)
     lambdas = np.array([lane.lam for lane in lanes], float)
     found, roots = Found(shape, lambdas, ranks, h, spec.deflation), _roots(lanes, shape)
     direct = len(shape) == 1 and spec.deflation.is_plain and spec.objective.is_ratio
-    rows = deflated_rows([between, within], found, roots)
-    problem = Problem(*rows, roots, spec.objective, direct, spec.modes)
+    numbers, source = np.unique([lane.source for lane in lanes], return_inverse=True)
+    kinds = list(zip(*(sources[number] for number in numbers), strict=True))
+    rows = deflated_rows([of_one_length(each) for each in kinds], source, found, roots)
+    problem = Problem(*rows, roots, source, spec.objective, direct, spec.modes)
     # Vectors start with one large decomposition. All other products are small, however
     # large the data are.
-    with bounded_threads(within.nbytes if problem.is_direct else 0):
+    size = sum(rows.nbytes for rows in kinds[1])
+    with bounded_threads(size if problem.is_direct else 0):
         rng = random_source("random_state", spec.random_state)
         starter = Starter(problem, found, spec, rng)
     told = spec.callback and with_argument(spec.callback, "factors")
     with bounded_threads(0):
         for p in range(h):
-            objective, n_iter = _next_component(problem, found, starter, spec)
-            if told and _is_true(told(p, objective, n_iter, _newest(problem, found))):
+            ascents, winners = _next_component(problem, found, starter, spec)
+            if told and _is_true(told(p, *_news(problem, found, ascents, winners))):
                 break
     return Result.of_all(found)
 
@@ -309,6 +337,13 @@ def _solve_lanes(between, within, lanes, spec):
 def _is_true(answer):
     """Whether a callback says stop: True itself, not just anything."""
     return isinstance(answer, (bool, np.bool_)) and bool(answer)
+
+
+def _news(problem, found, ascents, winners):
+    """J and sweeps (A,) of the last component, and its factors for every lane."""
+    objective = _joined(ascents, winners, [a.objective for a in ascents])
+    n_iter = _joined(ascents, winners, [a.n_iter for a in ascents])
+    return objective, n_iter, _newest(problem, found)
 
 
 def _newest(problem, found):
@@ -330,7 +365,7 @@ def _roots(lanes, shape):
 
 
 def _next_component(problem, found, starter, spec):
-    """Find one more projection of every lane; its J and sweeps, (A,) each."""
+    """Find one more projection of every lane: ascents, and the best lane of each."""
     ascents = [Ascent(problem, found, *each) for each in starter.lanes(found)]
     climb(ascents, spec.max_iter, spec.stop or SmallGain(spec.tol))
     winners = [_best_lane(a.objective, starter.n_init) for a in ascents]
@@ -338,10 +373,7 @@ def _next_component(problem, found, starter, spec):
     for i, rows in enumerate(problem.rows):
         rows.keep(_joined(ascents, winners, [a.scores[i] for a in ascents]))
     starter.deflate(found)
-    return (
-        _joined(ascents, winners, [a.objective for a in ascents]),
-        _joined(ascents, winners, [a.n_iter for a in ascents]),
-    )
+    return ascents, winners
 
 
 def _best_lane(objective, n_init):

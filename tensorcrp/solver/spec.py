@@ -202,8 +202,9 @@ def check_kind(name, value, kind):
 
 @dataclass(frozen=True)
 class Lane:
-    """One combination: metric, rank, ridge as asked for, and lambda."""
+    """One combination: source of rows, metric, rank, ridge as asked for, and lambda."""
 
+    source: int
     metric: object
     rank: object
     reg: float

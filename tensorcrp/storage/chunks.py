@@ -107,7 +107,7 @@ class DeflatedChunks:
     """
 
     def __init__(self, rows, n_lanes, n_components):
-        self.rows, self.sizes = rows, (n_lanes, n_components)
+        self.rows, self.parts, self.sizes = rows, [rows], (n_lanes, n_components)
         self.scores = [None] * len(rows.chunks)
         self.few = None
 
@@ -141,10 +141,10 @@ class DeflatedChunks:
             self.few.keep(new)
 
     def start(self, most):
-        """Evenly spaced rows, here."""
+        """Evenly spaced rows, here: of one source."""
         some = self.rows.some(-(-len(self.rows) // most))
         self.few = DeflatedRows(some, *self.sizes)
-        return some
+        return [some]
 
     def start_scores(self, most):
         """Scores so far of the rows of `start`: (A, p, at most `most`)."""
