@@ -35,9 +35,9 @@ from tensorcrp.base.projections import (
     metric_of,
     printed_components,
 )
-from tensorcrp.base.shrinkage import oas_reg
+from tensorcrp.base.resources import bounded_threads
+from tensorcrp.base.shrinkage import oas_reg, white_root
 from tensorcrp.base.targets import check_labels
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import (
     Array,
     Callback,
@@ -51,7 +51,6 @@ from tensorcrp.base.types import (
     RegScale,
     Weighting,
 )
-from tensorcrp.base.whitening import white_root
 from tensorcrp.solver.cp import cp_tensor, mode_products
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.model import final_values, sweeps_of_each

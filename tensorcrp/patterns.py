@@ -24,9 +24,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp.base.estimator import check_tensor, flat_features
+from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.gate import check_tensor
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats, Samples
 from tensorcrp.base.validation import reject_unusable
 from tensorcrp.scatter import ClassScatter

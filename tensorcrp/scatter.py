@@ -25,6 +25,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.targets import (
     NOTHING_WITHIN,
     ONE_CLASS,
@@ -32,7 +33,6 @@ from tensorcrp.base.targets import (
     checked_weights,
     union_of_labels,
 )
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Samples, Shape, Weighting
 from tensorcrp.base.validation import (
     TooFewSamples,

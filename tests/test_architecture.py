@@ -27,28 +27,26 @@ REPOSITORY = Path(__file__).parent.parent
 RANK = {
     "base.files": 0,
     "base.labelled": 0,
-    "base.memory": 0,
     "base.namespace": 0,
     "base.parameters": 0,
     "base.pixels": 0,
     "base.progress": 0,
+    "base.resources": 0,
     "base.results": 0,
-    "base.threads": 0,
     "base.types": 0,
     "base.validation": 0,
-    "base.accuracy": 1,
     "base.notebook": 1,
     "base.one_by_one": 1,
     "base.state": 1,
     "base.targets": 1,
     "solver": 1,
-    "storage.source_kinds": 1,
+    "storage.sources": 1,
     "storage.tasks": 1,
     "base.fit_warnings": 2,
+    "base.gate": 2,
     "base.projections": 2,
     "storage.device_samples": 2,
     "storage.roots": 2,
-    "storage.sources": 2,
     "video": 2,
     "base.estimator": 3,
     "datasets": 3,  # reads clips through video
@@ -58,7 +56,6 @@ RANK = {
     "signals": 4,
     "storage.chunks": 4,
     "base.shrinkage": 5,
-    "base.whitening": 5,
     "storage.chunk_statistics": 5,
     "base.batches": 6,
     "base.fitting": 7,
@@ -200,7 +197,7 @@ def test_statistics_and_optimisation_are_strangers():
         if dotted(path).startswith("solver"):
             rooms = {room(name.partition(".")[2]) for name in names}
             rooms -= {"base.parameters", "base.validation"}  # checks of values
-            known = {"base.namespace", "base.threads", "base.types"}
+            known = {"base.namespace", "base.resources", "base.types"}
             assert rooms <= {"solver", *known}, dotted(path)
         if dotted(path) == "scatter":
             from_solver = {n for n in names if n.startswith("tensorcrp.solver")}

@@ -18,8 +18,8 @@ from scipy.linalg import cho_factor, cho_solve
 from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.targets import check_labels
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Weighting
 from tensorcrp.baselines.tucker import documented
 from tensorcrp.solver.cp import sign_of_largest

@@ -19,7 +19,7 @@ import numpy as np
 
 from tensorcrp import TensorCRP, baselines
 from tensorcrp.base.projections import count_components
-from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
+from tensorcrp.base.resources import SMALL_PASSES, bounded_threads
 from tensorcrp.experiments.ablations import (
     ablations,
     fitted_search,
