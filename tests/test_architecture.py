@@ -51,6 +51,7 @@ RANK = {
     "base.estimator": 3,
     "datasets": 3,  # reads clips through video
     "storage.centred": 3,
+    "storage.merging": 3,
     "preprocessing": 4,
     "scatter": 4,
     "signals": 4,
