@@ -56,6 +56,7 @@ RANK = {
     "scatter": 4,
     "signals": 4,
     "storage.chunks": 4,
+    "base.raw_units": 5,
     "base.shrinkage": 5,
     "storage.chunk_statistics": 5,
     "base.batches": 6,
