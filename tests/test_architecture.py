@@ -26,7 +26,6 @@ REPOSITORY = Path(__file__).parent.parent
 # statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
     "base.files": 0,
-    "base.labelled": 0,
     "base.namespace": 0,
     "base.parameters": 0,
     "base.pixels": 0,
@@ -44,7 +43,7 @@ RANK = {
     "storage.tasks": 1,
     "base.fit_warnings": 2,
     "base.gate": 2,
-    "base.projections": 2,
+    "base.labelled": 2,
     "storage.device_samples": 2,
     "storage.roots": 2,
     "video": 2,
@@ -60,6 +59,7 @@ RANK = {
     "base.shrinkage": 5,
     "storage.chunk_statistics": 5,
     "base.batches": 6,
+    "base.projections": 6,
     "base.fitting": 7,
     "baselines": 8,
     "crp": 8,

@@ -29,6 +29,7 @@ from tensorcrp.base.namespace import (
     namespace_of,
     put,
 )
+from tensorcrp.base.notebook import summary, with_summary
 from tensorcrp.base.one_by_one import features_of_each
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
@@ -201,3 +202,14 @@ class HostScore(ClassifierMixin):
         weight = None if sample_weight is None else host(sample_weight)
         predicted = host(self.predict(X))  # scikit-learn would not find it on a device
         return float(accuracy_score(host(y), predicted, sample_weight=weight))
+
+
+class FitSummary(OneState):
+    """Shows a fitted estimator at a glance."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Scikit-learn's representation in notebooks and, once fitted, a summary."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if not self.__sklearn_is_fitted__():
+            return bundle
+        return with_summary(summary(self), bundle, self.history_)

@@ -252,7 +252,9 @@ class ScatterFit:
         return True
 
     def _check_labels(self, y, weight):
-        check_labels(y, weight, nothing=NO_RATIO)
+        scaled = hasattr(self, "reg_scale")
+        scale = self.reg_scale if scaled else "relative"
+        check_labels(y, weight, scale, nothing=None if scaled else NO_RATIO)
 
     def _check_sizes(self, labels):
         """Reject numbers of features that the samples do not allow."""

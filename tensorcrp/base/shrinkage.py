@@ -116,3 +116,9 @@ def white_root(scatter: Array, weight: float) -> Floats:
     """
     values, vectors = np.linalg.eigh(shrunk_covariance(scatter, weight))
     return (vectors / np.sqrt(values)) @ vectors.T
+
+
+def white_mixing(scatter: ClassScatter, projections: Array) -> Floats:
+    """The matrix (h, h) that makes features of projections (h, P) white."""
+    weight = scatter.counts.sum() - len(scatter.classes)
+    return white_root(scatter.within.feature_scatter(projections), weight)
