@@ -84,7 +84,18 @@ DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
     "sklearn.exceptions, scipy.linalg, tensorly, tensorly.tenalg, tensorly.cp_tensor"
 )
-LONGEST_MODULE = 400
+LONGEST_MODULE = 300
+# Modules with more lines, up to 400, and why: most are to be divided or shortened.
+LONGER = {
+    "solver.array_rows": "every product of rows in memory, whole or in blocks",
+    "solver.cp": "the one module that knows tensorly",
+    "solver.linalg": "the one module that calls BLAS and LAPACK",
+    "solver.model": "what is returned, with its documentation",
+    "solver.path": "public functions with long docstrings",
+    "solver.rows": "the interface of rows, with the contract of every method",
+    "model_selection.folds": "fits and scores of one fold",
+    "model_selection.search": "the parameters of TensorCRPCV are two thirds of it",
+}
 FOLDERS = {"tensorcrp", "tests", "docs", "examples"}
 
 LARGEST_PACKAGES = ("base", "storage")  # whose modules have layers of their own
@@ -314,7 +325,8 @@ def test_import_changes_no_global_state(imported):
 def test_no_module_is_too_long():
     for path in MODULES:
         length = len(path.read_text(encoding="utf-8").splitlines())
-        assert length <= LONGEST_MODULE, f"{path.name} has {length} lines: split it"
+        most = 400 if dotted(path) in LONGER else LONGEST_MODULE
+        assert length <= most, f"{path.name} has {length} lines: split it"
 
 
 def body_lengths(path):
