@@ -66,8 +66,7 @@ class LabelledFactors(OneState):
         """
         check_is_fitted(self)
         xarray = _package("xarray", "to_xarray")
-        names, values = mode_labels(mode_names, mode_values, self.sample_shape_)
-        _check_distinct(names)
+        names, values = _distinct_labels(mode_names, mode_values, self.sample_shape_)
         h, _, rank = self.factors_[0].shape
         variables = {
             "components": (("component", *names), self.components_.copy()),
@@ -105,8 +104,7 @@ class LabelledFactors(OneState):
         """
         check_is_fitted(self)
         pandas = _package("pandas", "to_pandas")
-        names, values = mode_labels(mode_names, mode_values, self.sample_shape_)
-        _check_distinct(names)
+        names, values = _distinct_labels(mode_names, mode_values, self.sample_shape_)
         h, _, rank = self.factors_[0].shape
         tables = [f.transpose(1, 0, 2).reshape(-1, h * rank) for f in self.factors_]
         pairs = zip(names, values, strict=True)
@@ -164,10 +162,12 @@ def _checked_values(values, shape):
     ]
 
 
-def _check_distinct(names):
-    """Reject names of modes that are equal, or those of other axes or variables."""
+def _distinct_labels(names, values, shape):
+    """`mode_labels`, or an error if names are equal, or those of other variables."""
+    names, values = mode_labels(names, values, shape)
     if len(set(names)) < len(names) or set(names) & set(RESERVED):
         raise ValueError(
             f"mode_names must differ from each other and from {', '.join(RESERVED)}; "
             f"got {names}."
         )
+    return names, values

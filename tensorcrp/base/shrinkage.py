@@ -100,20 +100,7 @@ def shrunk_covariance(scatter: Array, weight: float) -> Floats:
 
 
 def white_root(scatter: Array, weight: float) -> Floats:
-    """Symmetric matrix that makes features white within classes.
-
-    Parameters
-    ----------
-    scatter : ndarray of shape (h, h)
-        Within-class scatter of features.
-    weight : float
-        Degrees of freedom: number of samples less number of classes.
-
-    Returns
-    -------
-    ndarray of shape (h, h)
-        ``R`` with ``R S R = I`` for the shrunk covariance S.
-    """
+    """Symmetric ``R`` (h, h) with ``R S R = I`` for the `shrunk_covariance` S."""
     values, vectors = np.linalg.eigh(shrunk_covariance(scatter, weight))
     return (vectors / np.sqrt(values)) @ vectors.T
 
