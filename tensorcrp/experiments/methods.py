@@ -166,8 +166,8 @@ def _fit_raw(X, y, settings, n_features, folds):
 
 # --- TensorCRPCV, whole and with one of its parts switched off ---------------------
 
-# Names, and the parameters that differ from the defaults: the only list of them.
 SEVEN = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # the ridges of 0.2
+# Names, and the parameters that differ from the defaults: the only list of them.
 ABLATIONS = {
     "no smoothness": {"smooth": (0.0,)},
     "best point": {"average": 1},
