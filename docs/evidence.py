@@ -22,7 +22,9 @@ from operator import itemgetter
 from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
-from tensorcrp.experiments.bench.bench_page import bench_section
+from tensorcrp.experiments.bench.bench_page import bench_section, ratio_of
+from tensorcrp.experiments.bench.report import Row
+from tensorcrp.experiments.earlier_rows import compact, expand
 from tensorcrp.experiments.evidence_page import (
     headline,
     main_command,
@@ -32,8 +34,7 @@ from tensorcrp.experiments.evidence_page import (
     with_section,
 )
 from tensorcrp.experiments.leaderboard import leaderboard
-from tensorcrp.experiments.paper.compact import compact, expand
-from tensorcrp.experiments.readme_figures import questions
+from tensorcrp.experiments.paper.page import HONEST, PAPERS, reached
 from tensorcrp.experiments.store import TIMES
 from tensorcrp.experiments.summaries import ResultRows
 
@@ -45,6 +46,14 @@ BOARD = DOCS / "_static" / "leaderboard.html"
 PERFORMANCE, README = DOCS / "performance.md", DOCS.parent / "README.md"
 BENCH = DOCS / "results" / "bench.json"
 PAPER = DOCS / "results" / "reproduction.jsonl"
+# The table of questions and answers: where answers are from, rows of the bench.
+FROM_BENCH = "`tensorcrp bench`, [docs/performance.md](docs/performance.md)"
+FROM_PAPER = "`tensorcrp reproduce`, [docs/reproduction.md](docs/reproduction.md)"
+SPEED = {
+    "literal Algorithm 1, the paper's largest set": ("paper", "literal"),
+    "scikit-learn's LDA(svd), the same set": ("paper", "LDA(svd)"),
+    "scikit-learn's LDA(svd), gait-like tensors": ("gait", "LDA(svd)"),
+}
 # Page: names of its markers, and what stands between them, from the rows of `ROWS`.
 PAGES = {
     PERFORMANCE: {"real sets": section},
@@ -72,6 +81,39 @@ def page(path, rows):
     if path == PERFORMANCE:
         text = with_section(text, "speed", bench_section(bench()))
     return text
+
+
+def questions(rows, content):
+    """The README's table of questions and answers.
+
+    Parameters
+    ----------
+    rows : ResultRows
+        Of the reproduction.
+    content : dict
+        ``{"machine", "minutes", "rows"}`` of the bench.
+
+    Returns
+    -------
+    str
+    """
+    lines = ["| question | answer | from |", "|---|---|---|"]
+    for name, column in (("CRP", PAPERS), ("TensorCRPCV", HONEST)):
+        good, near, below = reached(rows, column)
+        selection = column.rpartition(", ")[2]
+        lines.append(
+            f"| the paper's CRP figures by {name}, {selection} selection | {good} of "
+            f"{good + near + len(below)} reached, {near} within a deviation, "
+            f"{len(below)} below | {FROM_PAPER} |"
+        )
+    found = [Row(**row) for row in content["rows"]]
+    version = content["machine"]["tensorcrp"]
+    for words, place in SPEED.items():
+        ratio = ratio_of(found, *place)
+        if ratio is not None:
+            answer = f"{ratio:.3g} times the time of TensorCRP (version {version})"
+            lines.append(f"| {words} | {answer} | {FROM_BENCH} |")
+    return "\n".join(lines)
 
 
 def bench():

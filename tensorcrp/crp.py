@@ -3,9 +3,8 @@
 In: samples ``X`` (n, l_1, ..., l_N) with class labels ``y``.
 Out: h unit projections ``W_p`` of CP rank at most k, found one after the other to
 maximise the paper's objective (4) on data deflated by the earlier ones (3), and
-features ``<X, W_p>`` of the deflated samples, (n, h), by one matrix product.
-
-The one place where statistics (`scatter`) and optimisation (`solver`) meet.
+features ``<X, W_p>`` of the deflated samples, (n, h), by one matrix product. It is the
+one place where statistics (`scatter`) and optimisation (`solver`) meet.
 """
 
 from __future__ import annotations
@@ -14,30 +13,14 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp.base.estimator import TensorTransformer
+from tensorcrp.base.estimator import FitSummary, TensorTransformer
 from tensorcrp.base.fit_warnings import warn_of_unfinished
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.labelled import LabelledFactors
-from tensorcrp.base.notebook import summary, with_summary
-from tensorcrp.base.parameters import (
-    check_flag,
-    check_function,
-    check_integer,
-    check_real,
-)
-from tensorcrp.base.projections import (
-    check_earlier_shape,
-    check_search_parameters,
-    check_start,
-    count_components,
-    metric_of,
-    printed_components,
-)
-from tensorcrp.base.shrinkage import oas_reg
-from tensorcrp.base.targets import check_labels
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.projections import check_parameters, check_sizes, metric_of, spec_of
+from tensorcrp.base.resources import bounded_threads
+from tensorcrp.base.shrinkage import white_mixing
 from tensorcrp.base.types import (
     Array,
     Callback,
@@ -51,15 +34,13 @@ from tensorcrp.base.types import (
     RegScale,
     Weighting,
 )
-from tensorcrp.base.whitening import white_root
-from tensorcrp.solver.cp import cp_tensor, mode_products
+from tensorcrp.solver.cp import mode_products
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.model import final_values, sweeps_of_each
-from tensorcrp.solver.objective import DiscriminantRatio
-from tensorcrp.solver.path import Spec, fit_path
+from tensorcrp.solver.path import fit_path
 
 
-class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
+class TensorCRP(ScatterFit, LabelledFactors, FitSummary, TensorTransformer):
     r"""Compound Rank-k Projections: discriminant features of matrices and tensors.
 
     Each of h features is the inner product of a sample with a tensor of CP rank at
@@ -102,13 +83,11 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
         None in the sequence for the identity. Not together with `smooth`.
     white : bool, default=False
         Whether features are made white within classes, for classifiers that look at
-        distances. Their covariance within classes is shrunk by a half towards a
-        multiple of the identity, and the inverse root is symmetric: feature p still
-        belongs to projection p.
+        distances: by the symmetric inverse root of their covariance, which is shrunk by
+        a half towards a multiple of the identity. Feature p still is of projection p.
     between : {"classes", "samples"}, default="classes"
-        How class means count in the numerator: each once, as in the paper, or by the
-        size of the class, as in classical LDA. With two classes the projections are
-        the same.
+        How class means count in the numerator: each once, as in the paper, or by class
+        size, as in classical LDA. With two classes the projections are the same.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes by label, times `sample_weight`; "balanced" gives every class
         the same sum of weights. Not for statistics of batches unless it is a dict.
@@ -119,8 +98,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
         may be left out). Or arrays ``(l_m, k)``, the same every time, or ``(h, l_m,
         k)``; or a tensorly ``CPTensor``, or a list of one per projection.
     n_init : int, default=1
-        Number of starts of each projection, of which the best is kept. All but the
-        first are random.
+        Starts of each projection; the best is kept. All but the first are random.
     max_iter : int, default=20
         Largest number of sweeps over the modes for one projection.
     tol : float, default=0.1
@@ -128,8 +106,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
         every projection gets `max_iter` sweeps and no warning.
     warm_start : bool, default=False
         Whether a fit starts from the projections of the last one, e.g. with another
-        ridge. Projections and columns beyond the last number and rank start as `init`
-        says.
+        ridge. Projections and columns beyond the last number and rank start by `init`.
     sample_shape : tuple of int, default=None
         Shape of a sample when the rows of X are flattened samples.
     random_state : int, RandomState, Generator or None, default=None
@@ -168,8 +145,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
     n_iters_ : ndarray of int, shape (h,)
         Sweeps of each projection.
     converged_ : ndarray of bool, shape (h,), or None
-        Whether each projection was done by `tol`; None in a model from a file of
-        version 0.3 or earlier.
+        Whether each projection was done by `tol`; None from files of 0.3 or earlier.
     lambda_ : float
         The ridge in the scale of the data, the paper's lambda.
     root_error_ : float
@@ -186,8 +162,7 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
     See Also
     --------
     TensorCRPCV : Chooses rank, ridge and number of components by cross-validation.
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The order-1 case with at
-        most c - 1 components.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The order-1 case.
 
     References
     ----------
@@ -268,72 +243,20 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
     objective_ = property(final_values)
     n_iters_ = property(sweeps_of_each)
 
-    def cp_tensor(self, component: int) -> Any:
-        """One projection as a tensorly ``CPTensor``.
-
-        Parameters
-        ----------
-        component : int
-            Number p of the projection, from 0 on.
-
-        Returns
-        -------
-        tensorly.cp_tensor.CPTensor
-            Weights of one and a factor (l_m, k) per mode.
-        """
-        check_is_fitted(self)
-        return cp_tensor([factor[component] for factor in self.factors_])
-
-    def _repr_mimebundle_(self, **kwargs):
-        """Scikit-learn's representation in notebooks and, once fitted, a summary."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if not self.__sklearn_is_fitted__():
-            return bundle
-        return with_summary(summary(self), bundle, self.history_)
-
     def _solve_scatter(self, scatter):
         """Statistics -> solver -> fitted attributes."""
         shaped = scatter.reshape(self.sample_shape_)
         earlier = vars(self).pop("_earlier", None)
-        (model,) = fit_path(shaped, self._spec(shaped, earlier))
+        (model,) = fit_path(shaped, spec_of(self, shaped, earlier))
         self.classes_ = scatter.classes
         self.root_error_ = scatter.error / scatter.trace if scatter.error else 0.0
         with bounded_threads(0):
-            self.mixing_ = self._mixing(shaped, model)
+            white = self.white
+            self.mixing_ = white_mixing(shaped, model.projections) if white else None
             del scatter, shaped  # the working copy makes room for the projections
             self._take(model)
         warn_of_unfinished(model.result.converged, self.tol, self.max_iter)
         return self
-
-    def _spec(self, scatter, earlier):
-        """What the solver is asked for."""
-        n_classes = len(scatter.classes)
-        shape = self.sample_shape_
-        h = count_components(self.n_components, n_classes, shape, self.rank)
-        metric, auto = self._metric(), self.reg == "auto"
-        return Spec(
-            h,
-            ranks=(self.rank,),
-            regs=(oas_reg(scatter, metric) if auto else self.reg,),
-            reg_scale="relative" if auto else self.reg_scale,
-            metrics=(metric,),
-            objective=DiscriminantRatio(self.between),
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            callback=self._callback(h),
-            warm=earlier,
-        )
-
-    def _mixing(self, scatter, model):
-        """The matrix (h, h) that makes features white within classes; None if off."""
-        if not self.white:
-            return None
-        rows = model.projections
-        weight = scatter.counts.sum() - len(scatter.classes)
-        return white_root(scatter.within.feature_scatter(rows), weight)
 
     def _take(self, model):
         """Copy what the solver found into the fitted attributes."""
@@ -367,33 +290,10 @@ class TensorCRP(ScatterFit, LabelledFactors, TensorTransformer):
             X = X.reshape(len(X), -1)
         return super()._statistics(X, y, weight, **limits)
 
-    def _check_labels(self, y, weight):
-        check_labels(y, weight, self.reg_scale)
-
     def _check_sizes(self, labels):
-        shape, rank = self.sample_shape_, self.rank
-        h = count_components(self.n_components, len(np.unique(labels)), shape, rank)
-        self._metric()
-        check_start(self.init, shape, rank, h)
-        check_earlier_shape(vars(self).get("_earlier"), shape)
+        check_sizes(self, len(np.unique(labels)), vars(self).get("_earlier"))
 
     def _check_parameters(self):
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, also=("paper",))
-        check_integer("rank", self.rank, also=("full",))
-        if self.reg != "auto":
-            check_real("reg", self.reg)
-        check_flag("white", self.white)
-        check_flag("warm_start", self.warm_start)
-        check_function("callback", self.callback)
-        if self.max_rows is not None:
-            check_integer("max_rows", self.max_rows, least=2)
-        check_search_parameters(self)
+        check_parameters(self)
         # A fit first forgets the last one. `_solve_scatter` takes this away again.
         self._earlier = vars(self).get("factors_") if self.warm_start else None
-
-    def _callback(self, n_components):
-        """What is called after each projection: the user's function, and a line."""
-        if not self.verbose:
-            return self.callback
-        return printed_components(n_components, self.callback)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tensorcrp.base.estimator import UNLABELLED, check_samples, check_tensor
+from tensorcrp.base.gate import UNLABELLED, check_samples, check_tensor
 from tensorcrp.base.namespace import followed
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import OneState

@@ -10,8 +10,8 @@ the first term of the denominator in the paper's objective (4). With at most P s
 (P entries per sample) the rows are centred samples, one fewer per class; with more they
 are a triangular factor of P rows, from a QR decomposition or from products.
 A root too large for memory is not formed: its rows are read from the samples whenever
-they are needed (`CentredRows`). Roots of two batches merge exactly; `shrink` makes a
-root smaller and bounds the error. Nothing here knows projections.
+they are needed (`CentredRows`). Roots of two batches merge exactly, see `Mergeable`.
+Nothing here knows projections.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.targets import (
     NOTHING_WITHIN,
     ONE_CLASS,
     check_present,
     checked_weights,
-    union_of_labels,
 )
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Samples, Shape, Weighting
 from tensorcrp.base.validation import (
     TooFewSamples,
@@ -44,20 +43,15 @@ from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.metric import Metric
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import centred_rows
-from tensorcrp.storage.roots import (
-    ROWS,
-    as_column,
-    check_regular,
-    shrink_rows,
-    triangle,
-)
+from tensorcrp.storage.merging import Mergeable
+from tensorcrp.storage.roots import as_column, check_regular
 from tensorcrp.storage.sources import as_source
 
 __all__ = ["ClassScatter"]
 
 
 @dataclass(frozen=True)
-class ClassScatter:
+class ClassScatter(Mergeable):
     """Weights, means and the within-class root of labelled samples.
 
     Usually created by `from_samples`.
@@ -286,88 +280,6 @@ class ClassScatter:
             deviations = deviations * np.sqrt(as_column(self.counts, self.means.ndim))
         return ArrayRows.of(deviations).array  # the solver's order in memory
 
-    def merge(self, other: ClassScatter) -> ClassScatter:
-        """Statistics of both batches together, exact to rounding.
-
-        A class in both batches adds one row: the difference of its two means.
-
-        Parameters
-        ----------
-        other : ClassScatter
-            Statistics of samples of the same shape.
-
-        Returns
-        -------
-        ClassScatter
-            A new one; neither batch is changed.
-        """
-        if self.shape != other.shape:
-            raise ValueError(
-                f"cannot merge samples of shape {other.shape} into statistics of "
-                f"samples of shape {self.shape}; reshape the new batch."
-            )
-        mine, theirs = self.within, other.within
-        if mine.place != theirs.place:
-            raise ValueError(
-                f"cannot merge samples of {theirs.place} into statistics of samples of "
-                f"{mine.place}; pass all batches as one kind of array, on one device."
-            )
-        classes = union_of_labels(self.classes, other.classes)
-        (n1, m1), (n2, m2) = (part._on(classes) for part in (self, other))
-        counts = n1 + n2
-        pull = as_column(n2 / counts, m1.ndim)
-        with np.errstate(over="ignore", invalid="ignore"):  # rejected when it is made
-            means = m1 + pull * (m2 - m1)
-            gap = np.sqrt(as_column(n1 * n2 / counts, m1.ndim)) * (m2 - m1)
-        root = mine.stacked(theirs, gap).array
-        error, missing = self.error + other.error, self.missing + other.missing
-        return ClassScatter(classes, counts, means, root, error, missing).compress()
-
-    def compress(self) -> ClassScatter:
-        """The same statistics with at most P rows in the root.
-
-        Returns
-        -------
-        ClassScatter
-            Itself if it has no more.
-        """
-        n_features = prod(self.shape)
-        if len(self.root) <= n_features:
-            return self
-        rows, start = self.within.reshape((n_features,)), None
-        if rows.in_memory and not np.tril(rows.array[:n_features], -1).any():
-            # New rows below an old root.
-            start, rows = rows.array[:n_features], ArrayRows.of(rows.array[n_features:])
-        with bounded_threads(0):
-            root = triangle((block for _, block in rows.blocks(ROWS)), start)
-        return replace(self, root=root.reshape(-1, *self.shape))
-
-    def shrink(self, max_rows: int) -> ClassScatter:
-        """Nearly the same statistics with at most `max_rows` rows in the root.
-
-        Frequent directions: the scatter of the new root is never more than the
-        within-class scatter, and never less by more than `error` in any direction.
-        Half of the rows are dropped at once, which makes room for new rows.
-
-        Parameters
-        ----------
-        max_rows : int
-            At least 2.
-
-        Returns
-        -------
-        ClassScatter
-            The same if the root has no more rows than that.
-        """
-        if len(self.root) <= max_rows:
-            return self
-        rows = self.within.some(1)
-        with bounded_threads(rows.nbytes):
-            root, delta = shrink_rows(rows.flat, max_rows // 2)
-        smaller = replace(self, root=rows.like(root).array, error=self.error + delta)
-        lost = self.trace - smaller.trace
-        return replace(smaller, missing=self.missing + max(0.0, lost))
-
     def reshape(self, shape: Sequence[int]) -> ClassScatter:
         """The same statistics of samples of another shape with as many entries.
 
@@ -381,18 +293,8 @@ class ClassScatter:
         ClassScatter
             Its arrays are views.
         """
-        other = replace(
-            self,
-            means=self.means.reshape(-1, *shape),
-            root=self.within.reshape(shape).array,
-        )
+        root = self.within.reshape(shape).array
+        other = replace(self, means=self.means.reshape(-1, *shape), root=root)
         if "_spread" in vars(self):  # of entries, whatever the shape: known already
             vars(other)["_spread"] = self._spread
         return other
-
-    def _on(self, classes):
-        """Counts and means on a larger set of classes, zero where unknown."""
-        counts, means = np.zeros(len(classes)), np.zeros((len(classes), *self.shape))
-        where = np.searchsorted(classes, self.classes.astype(classes.dtype))
-        counts[where], means[where] = self.counts, self.means
-        return counts, means

@@ -134,8 +134,8 @@ def no_memory(monkeypatch):
                 inside.setattr(Rows, "__array__", load)
                 return solve(self, scatter)
 
-        monkeypatch.setattr("tensorcrp.base.memory.SMALL", 0)
-        monkeypatch.setattr("tensorcrp.base.memory.available_memory", lambda: 0)
+        monkeypatch.setattr("tensorcrp.base.resources.UNLIMITED", 0)
+        monkeypatch.setattr("tensorcrp.base.resources.available_memory", lambda: 0)
         monkeypatch.setattr(type(model), "_solve_scatter", watched)
 
     return begin

@@ -40,6 +40,7 @@ SHRINK = "test_streaming.py::test_error_of_fewer_rows_is_within_its_bound"
 TESTS = {
     "scatter": f"test_scatter.py {SHRINK}",
     "storage.centred": "test_scatter.py test_sources.py",
+    "storage.merging": f"test_scatter.py {SHRINK}",
     "solver.cp": "test_algebra.py test_ascent.py test_rows.py test_solver.py "
     "test_full_rank.py test_devices.py",
     **dict.fromkeys(

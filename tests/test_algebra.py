@@ -9,7 +9,7 @@ from tensorly.cp_tensor import cp_to_tensor
 from tensorly.tenalg import inner, mode_dot, multi_mode_dot
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.solver import ArrayRows, Rows, linalg
 from tensorcrp.solver import cp as algebra
 from tensorcrp.solver.linalg import cholesky_solve, choleskys, fold_rows, positive_solve

@@ -26,41 +26,40 @@ REPOSITORY = Path(__file__).parent.parent
 # statistics (scatter) and optimisation (solver) meet in crp and model_selection alone.
 RANK = {
     "base.files": 0,
-    "base.labelled": 0,
-    "base.memory": 0,
     "base.namespace": 0,
     "base.parameters": 0,
     "base.pixels": 0,
     "base.progress": 0,
+    "base.resources": 0,
     "base.results": 0,
-    "base.threads": 0,
     "base.types": 0,
     "base.validation": 0,
-    "base.accuracy": 1,
     "base.notebook": 1,
     "base.one_by_one": 1,
     "base.state": 1,
     "base.targets": 1,
     "solver": 1,
-    "storage.source_kinds": 1,
+    "storage.sources": 1,
     "storage.tasks": 1,
     "base.fit_warnings": 2,
-    "base.projections": 2,
+    "base.gate": 2,
+    "base.labelled": 2,
     "storage.device_samples": 2,
     "storage.roots": 2,
-    "storage.sources": 2,
     "video": 2,
     "base.estimator": 3,
     "datasets": 3,  # reads clips through video
     "storage.centred": 3,
+    "storage.merging": 3,
     "preprocessing": 4,
     "scatter": 4,
     "signals": 4,
     "storage.chunks": 4,
+    "base.raw_units": 5,
     "base.shrinkage": 5,
-    "base.whitening": 5,
     "storage.chunk_statistics": 5,
     "base.batches": 6,
+    "base.projections": 6,
     "base.fitting": 7,
     "baselines": 8,
     "crp": 8,
@@ -85,7 +84,18 @@ DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
     "sklearn.exceptions, scipy.linalg, tensorly, tensorly.tenalg, tensorly.cp_tensor"
 )
-LONGEST_MODULE = 400
+LONGEST_MODULE = 300
+# Modules with more lines, up to 400, and why: most are to be divided or shortened.
+LONGER = {
+    "solver.array_rows": "every product of rows in memory, whole or in blocks",
+    "solver.cp": "the one module that knows tensorly",
+    "solver.linalg": "the one module that calls BLAS and LAPACK",
+    "solver.model": "what is returned, with its documentation",
+    "solver.path": "public functions with long docstrings",
+    "solver.rows": "the interface of rows, with the contract of every method",
+    "model_selection.folds": "fits and scores of one fold",
+    "model_selection.search": "the parameters of TensorCRPCV are two thirds of it",
+}
 FOLDERS = {"tensorcrp", "tests", "docs", "examples"}
 
 LARGEST_PACKAGES = ("base", "storage")  # whose modules have layers of their own
@@ -200,7 +210,7 @@ def test_statistics_and_optimisation_are_strangers():
         if dotted(path).startswith("solver"):
             rooms = {room(name.partition(".")[2]) for name in names}
             rooms -= {"base.parameters", "base.validation"}  # checks of values
-            known = {"base.namespace", "base.threads", "base.types"}
+            known = {"base.namespace", "base.resources", "base.types"}
             assert rooms <= {"solver", *known}, dotted(path)
         if dotted(path) == "scatter":
             from_solver = {n for n in names if n.startswith("tensorcrp.solver")}
@@ -315,7 +325,8 @@ def test_import_changes_no_global_state(imported):
 def test_no_module_is_too_long():
     for path in MODULES:
         length = len(path.read_text(encoding="utf-8").splitlines())
-        assert length <= LONGEST_MODULE, f"{path.name} has {length} lines: split it"
+        most = 400 if dotted(path) in LONGER else LONGEST_MODULE
+        assert length <= most, f"{path.name} has {length} lines: split it"
 
 
 def body_lengths(path):

@@ -18,7 +18,7 @@ from pairs import together
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
-import tensorcrp.base.estimator
+import tensorcrp.base.gate
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV
 from tensorcrp.baselines import BASELINES
 from tensorcrp.solver import path
@@ -417,7 +417,7 @@ def test_every_fit_goes_through_the_gates(name, method, monkeypatch):
     with unchanged(model), pytest.raises(Seen):
         getattr(model, method)(X, Y)
     monkeypatch.undo()
-    monkeypatch.setattr(tensorcrp.base.estimator, "reject_unusable", spy)
+    monkeypatch.setattr(tensorcrp.base.gate, "reject_unusable", spy)
     monkeypatch.setattr(ClassScatter, "from_samples", must_not_run)
     with unchanged(model), pytest.raises(Seen):
         getattr(model, method)(X, Y)

@@ -24,11 +24,11 @@ from tensorcrp.experiments import (
 )
 from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.data import load
-from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper import run as reproduce
 from tensorcrp.experiments.random_splits import split
+from tensorcrp.experiments.runs import run_all
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import read_clips

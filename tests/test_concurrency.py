@@ -17,7 +17,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp import TensorCRP, TensorCRPCV, baselines
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.persistence import load, save
 
 THREADS = 4
@@ -239,7 +239,7 @@ SAVER = """
 import sys
 import numpy as np
 from tensorcrp import TensorCRP
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.persistence import load, save
 path, number = sys.argv[1], int(sys.argv[2])
 model = TensorCRP(verbose=np.full(20_000, number))

@@ -30,7 +30,7 @@ from tensorcrp.experiments.classifiers import (
 )
 from tensorcrp.experiments.counts import Split, counted, cv_folds
 from tensorcrp.experiments.data import BadRequest, load
-from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.earlier_rows import compact, expand
 from tensorcrp.experiments.evidence import (
     Evidence,
     gaps_table,
@@ -48,11 +48,10 @@ from tensorcrp.experiments.evidence_page import (
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
-from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import Method
 from tensorcrp.experiments.reproduce import protocols_from
-from tensorcrp.experiments.runs import execute
+from tensorcrp.experiments.runs import execute, run_all
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
 from tensorcrp.experiments.spatial_lda import fit_spatial_lda
 from tensorcrp.experiments.store import TIMES

@@ -27,18 +27,16 @@ from tensorcrp.experiments.classifiers import (
 )
 from tensorcrp.experiments.counts import cv_folds
 from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load
-from tensorcrp.experiments.earlier_rows import by_cell
-from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.paper import paper_methods, plans
 from tensorcrp.experiments.paper.classification_tables import verdict, verdicts
-from tensorcrp.experiments.paper.compact import compact, expand
+from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.paper_tables import TABLES
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments.paper.run import page_from, protocols_from
-from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.random_splits import split
-from tensorcrp.experiments.runs import Run, execute, row_defect
+from tensorcrp.experiments.runs import Run, execute, row_defect, run_all
 from tensorcrp.experiments.store import (
     Store,
     as_line,
@@ -777,7 +775,7 @@ def test_finished_rows_are_never_computed_again(data_file, tmp_path, monkeypatch
     def reject(run):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("tensorcrp.experiments.engine.execute", reject)
+    monkeypatch.setattr("tensorcrp.experiments.runs.execute", reject)
     assert run_all(plan, Store(tmp_path / "rows.jsonl"), shown=False) == first
 
 

@@ -15,7 +15,7 @@ from tensorcrp.base.results import parse_rows
 from tensorcrp.experiments import data
 from tensorcrp.experiments.compare import compare_plan
 from tensorcrp.experiments.data import load
-from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.runs import run_all
 from tensorcrp.experiments.store import Store, without_times
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def test_killed_twenty_times_and_resumed_it_has_the_rows_of_one_run(plan, tmp_pa
     path = tmp_path / "rows.jsonl"
     undisturbed = run_all(plan, Store(), shown=False)
     context = get_context("forkserver")  # children start in no time
-    context.set_forkserver_preload(["tensorcrp.experiments.engine"])
+    context.set_forkserver_preload(["tensorcrp.experiments.runs"])
     rng, seen = np.random.default_rng(0), []
     for _ in range(20):
         job = context.Process(target=_resume, args=(plan, path, rng.uniform(0, 0.04)))

@@ -23,15 +23,16 @@ from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import accuracy_lines, print_surprises
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import CLASSIFIERS, splitter
-from tensorcrp.files.predictions import (
+from tensorcrp.files.predictions import scores_of
+from tensorcrp.files.samples import why_skipped
+from tensorcrp.files.scoring import (
     best_share,
-    scores_of,
+    is_near_chance,
     spread_of,
+    surprising,
     temperatures,
     tempered,
 )
-from tensorcrp.files.samples import why_skipped
-from tensorcrp.files.scoring import is_near_chance, surprising
 from tensorcrp.persistence import describe, export_onnx, load, save
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import read_clips, train_test_folders

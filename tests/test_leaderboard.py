@@ -11,10 +11,10 @@ from tensorcrp import cli
 from tensorcrp.datasets import make_moving_shapes
 from tensorcrp.experiments import compare_methods
 from tensorcrp.experiments.data import BadRequest, load
+from tensorcrp.experiments.earlier_rows import compact
 from tensorcrp.experiments.evidence import HEADLINE, Evidence
 from tensorcrp.experiments.evidence_page import ablation_table
 from tensorcrp.experiments.leaderboard import board_data, leaderboard
-from tensorcrp.experiments.paper.compact import compact
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.store import TIMES
 from tensorcrp.experiments.summaries import ResultRows

@@ -16,14 +16,14 @@ from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import make_moving_shapes, read_tensors
 from tensorcrp.experiments import compare_methods
 from tensorcrp.experiments.data import load
+from tensorcrp.experiments.earlier_rows import compact
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence_page import slim
 from tensorcrp.experiments.mistakes import MOST_WRONG, mistakes
-from tensorcrp.experiments.mistakes_page import best_cell, mistake_parts, often_wrong
-from tensorcrp.experiments.paper.compact import compact
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import method
 from tensorcrp.experiments.runs import Run, execute, row_defect
+from tensorcrp.experiments.samples_page import best_cell, mistake_parts, often_wrong
 from tensorcrp.experiments.store import as_line
 from tensorcrp.experiments.summaries import ResultRows
 

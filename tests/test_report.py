@@ -14,7 +14,7 @@ from tensorcrp import Patterns, TensorCRPCV
 from tensorcrp.base.pixels import png_address, strip
 from tensorcrp.datasets import make_multichannel
 from tensorcrp.experiments import compare_methods
-from tensorcrp.experiments.data_page import data_part
+from tensorcrp.experiments.samples_page import data_part
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.files import FileClassifier
 from tensorcrp.report import write_fit_report

@@ -7,13 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
-from tensorcrp import scatter as scatter_module
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.solver import Smoothness
 from tensorcrp.solver import rows as rows_module
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.storage import centred as _centred
-from tensorcrp.storage import roots
+from tensorcrp.storage import merging, roots
 from tensorcrp.storage.sources import source_of
 
 SHAPES = [(5,), (4, 3), (2, 3, 2), (1, 6), (3, 1, 2, 2)]
@@ -52,7 +51,7 @@ def set_blocks(monkeypatch, room, rows=1024):
     """Blocks of so many bytes, and so many rows folded into a triangle at a time."""
     for module in (rows_module, _centred):
         monkeypatch.setattr(module, "BLOCK_BYTES", room)
-    for module in (scatter_module, _centred):
+    for module in (merging, _centred):
         monkeypatch.setattr(module, "ROWS", rows)
 
 
@@ -464,13 +463,13 @@ def test_what_is_a_triangle_is_not_folded_again(make_samples, monkeypatch, n, kn
     X, y = make_samples((4, 3), n)
     half = n // 2
     parts = ClassScatter.from_samples(X[:half], y[:half]), X[half:], y[half:]
-    starts, fold = [], scatter_module.triangle
+    starts, fold = [], merging.triangle
 
     def noted(blocks, start):
         starts.append(start)
         return fold(blocks, start)
 
-    monkeypatch.setattr(scatter_module, "triangle", noted)
+    monkeypatch.setattr(merging, "triangle", noted)
     merged = parts[0].merge(ClassScatter.from_samples(*parts[1:]))
     assert len(starts) == 1 and (starts[0] is not None) == known
     assert_same(merged, ClassScatter.from_samples(X, y))

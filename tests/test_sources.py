@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV, baselines
-from tensorcrp.base.memory import available_memory, memory_limit
-from tensorcrp.storage import centred
-from tensorcrp.storage import source_kinds as _kinds
+from tensorcrp.base import resources
+from tensorcrp.base.resources import available_memory, memory_limit
+from tensorcrp.storage import centred, sources
 from tensorcrp.storage.sources import as_source
 
 ROUNDING = 1e-10  # of the largest feature: sums in another order, a few sweeps
@@ -66,7 +66,7 @@ def stored(request, tmp_path, monkeypatch):
 
     monkeypatch.setattr(h5py.Dataset, "__array__", reject)
     monkeypatch.setattr(zarr.Array, "__array__", reject)
-    monkeypatch.setattr(_kinds, "READ_BYTES", 2**10)  # a few samples at a time
+    monkeypatch.setattr(sources, "READ_BYTES", 2**10)  # a few samples at a time
     made = []
 
     def store(X):
@@ -366,16 +366,16 @@ def test_pages_of_a_memory_map_are_given_back(tmp_path, monkeypatch):
     X = np.random.default_rng(0).standard_normal((128, 128, 128))
     path, y, seen = tmp_path / "X.npy", np.arange(128) % 5, []
     np.save(path, X)
-    mapped, release = np.load(path, mmap_mode="r"), _kinds.StoredSource.release
+    mapped, release = np.load(path, mmap_mode="r"), sources.StoredSource.release
     assert mapped[::2].sum() and resident(path) > X.nbytes / 2  # they are counted
 
     def watched(source, *part):
         seen.append(resident(path))
         release(source, *part)
 
-    monkeypatch.setattr(_kinds, "READ_BYTES", 2**21)
+    monkeypatch.setattr(sources, "READ_BYTES", 2**21)
     monkeypatch.setattr(centred, "LOOK_BYTES", 2**21)
-    monkeypatch.setattr(_kinds.StoredSource, "release", watched)
+    monkeypatch.setattr(sources.StoredSource, "release", watched)
     release(as_source(mapped), 0, len(X))
     scatter = ClassScatter.from_samples(mapped, y, max_memory=0)
     np.asarray(scatter.root)
@@ -413,7 +413,7 @@ def test_pages_are_those_of_the_samples(tmp_path, offset, part, order):
     np.arange(size).tofile(path)
     some = np.memmap(path, int, "r", offset, shape, order)[part]
     skipped = offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-    first, length = _kinds._pages(some)
+    first, length = resources._pages(some)
     assert first % mmap.PAGESIZE == 0
     assert 0 <= 8 * some.min() - skipped - first < mmap.PAGESIZE
     assert first + length == 8 * (some.max() + 1) - skipped
@@ -455,7 +455,7 @@ def test_free_memory_where_nothing_is_known(tmp_path):
 
 
 def test_half_of_what_is_free(monkeypatch):
-    monkeypatch.setattr("tensorcrp.base.memory.available_memory", lambda: 10**9)
+    monkeypatch.setattr("tensorcrp.base.resources.available_memory", lambda: 10**9)
     assert memory_limit(None) == 5 * 10**8
     assert memory_limit(123) == 123
     assert memory_limit(None, wanted=1000) == np.inf

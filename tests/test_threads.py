@@ -11,7 +11,7 @@ import textwrap
 import pytest
 import threadpoolctl
 
-from tensorcrp.base.threads import bounded_threads, release_lost
+from tensorcrp.base.resources import bounded_threads, release_lost
 
 SECONDS = 300  # far more than needed: only a hanging child reaches it
 
@@ -34,7 +34,7 @@ def nested():
 
 
 def threads_without_looking():
-    from tensorcrp.base.threads import _LIMIT
+    from tensorcrp.base.resources import _LIMIT
 
     return {each.get_num_threads() for each in _LIMIT.libraries.values()}
 
@@ -96,7 +96,7 @@ FORK = """
 import os, threading
 import scipy.linalg  # loads BLAS
 import threadpoolctl
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 
 threadpoolctl.threadpool_limits(2)
 inside, done = threading.Event(), threading.Event()
@@ -149,7 +149,7 @@ def test_a_library_that_is_loaded_late_is_limited(tmp_path, gone):
     sys.modules["this"] = sys
     import scipy.linalg  # loads BLAS
     import threadpoolctl
-    from tensorcrp.base.threads import bounded_threads
+    from tensorcrp.base.resources import bounded_threads
 
     def blas():
         info = threadpoolctl.threadpool_info()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tensorcrp.experiments.paper.compact import expand
+from tensorcrp.experiments.earlier_rows import expand
 from tensorcrp.plotting import ComparisonDisplay
 
 ROWS = list(expand((Path.cwd() / "results" / "reproduction.jsonl").read_text()))

@@ -159,7 +159,7 @@ DRAWN = {
     "ScatterFit.fit": "fit of every estimator that needs class statistics alone",
     "TensorCRP._check_parameters": "check the parameters",
     "check_samples": "check X, y and sample_weight",
-    "TensorCRP._check_labels": "check that there are classes to separate",
+    "ScatterFit._check_labels": "check that there are classes to separate",
     "ClassScatter.from_samples": "class statistics: means and centred samples",
     "Used.means": "class means, read in blocks",
     "CentredRows.fewer": "centred samples, one fewer per class, same scatter",

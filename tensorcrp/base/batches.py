@@ -11,17 +11,22 @@ import numpy as np
 from sklearn.base import clone
 
 from tensorcrp.base.state import forget, snapshot
-from tensorcrp.storage.sources import is_collection
 
 
 def statistics_of_batches(estimator, batches):
     """Attributes of the gate and statistics of each batch, or of many at once."""
-    if is_collection(batches):
+    if _is_collection(batches):
         from tensorcrp.storage.chunk_statistics import batch_statistics
 
         parts, join = (partial(step, clone(estimator)) for step in (stream, joined))
         return [batch_statistics(parts, join, batches)]
     return (stream(clone(estimator), [batch]) for batch in batches)
+
+
+def _is_collection(batches):
+    """Whether batches are a dask bag, a delayed object or a list of those."""
+    first = batches[0] if isinstance(batches, (list, tuple)) and batches else batches
+    return type(first).__module__.startswith(("dask.bag", "dask.delayed"))
 
 
 def stream(estimator, batches):

@@ -1,8 +1,7 @@
-"""Validation of the input of estimators; the only user of scikit-learn's private parts.
+"""Scikit-learn's interface: transformers by projections, and scores of classifiers.
 
-In: what a caller passes as X ``(n, l_1, ..., l_N)``, or flattened ``(n, P)``, and y.
-Out: checked arrays (never copied, never converted unless they must be), or one error
-that names the value and the repair.
+In: samples ``X`` (n, l_1, ..., l_N), or flattened (n, P), or features (n, h). Out:
+features, tensors reconstructed from them, or the share of labels predicted right.
 """
 
 from __future__ import annotations
@@ -14,47 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
+    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
 
+from tensorcrp.base.gate import check_tensor
 from tensorcrp.base.namespace import (
     adopted,
     as_type,
-    check_same_device,
     host,
     is_foreign,
     namespace_of,
     put,
 )
+from tensorcrp.base.notebook import summary, with_summary
 from tensorcrp.base.one_by_one import features_of_each
 from tensorcrp.base.state import OneState
-from tensorcrp.base.targets import (
-    check_present,
-    check_weights,
-    class_weighted,
-    weights_in_range,
-)
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
-from tensorcrp.base.validation import (
-    check_alike,
-    check_chunks,
-    check_finite,
-    check_modes,
-    check_stored,
-    compare_shape,
-    objects_explained,
-    reject_unusable,
-    sample_shape_of,
-)
+from tensorcrp.base.validation import check_finite, objects_explained, reject_unusable
 from tensorcrp.solver.cp import working_dtype
-from tensorcrp.storage.sources import as_source, is_dask, map_samples
+from tensorcrp.storage.sources import as_source, map_samples
 
 
 class TensorTransformer(
@@ -174,130 +155,6 @@ def features_alone(projections, X):
     return features_of_each(flat, projections.astype(dtype, copy=False))
 
 
-def check_samples(
-    estimator, X, y, sample_weight=None, *, reset=True, lazy=False, any_unit=False
-):
-    """Checked ``X`` (n, l_1, ..., l_N), labels (n,) and weights (n,) or None.
-
-    Sets ``sample_shape_`` and ``input_shape_`` if `reset`, else compares with them.
-    An estimator that takes ``y = UNLABELLED`` gets ``y = None`` back. If `lazy`, what
-    is not in memory stays there: ``X`` is a `Source`, and NaN in it is not noticed
-    before it is read. If `any_unit`, the scale of all weights together does not count.
-    """
-    X = adopted(X)
-    source = _outside(estimator, X, lazy)
-    y = _local(y, X, source, "y")
-    sample_weight = _local(sample_weight, X, source, "sample_weight")
-    if not reset:
-        compare_shape(estimator, X)
-    given = X if source is None else source.stand_in()
-    if y is not None and not isinstance(y, str):
-        check_present(y)
-    with objects_explained():
-        checked = validate_data(estimator, given, y, reset=reset, **_RULES)
-    given, y = (checked, None) if isinstance(y, str) else checked
-    check_modes(given)
-    if y is not None:
-        check_classification_targets(y)
-    weight = _weights(estimator, given, y, sample_weight, any_unit)
-    X = given if source is None else _at_hand(source, lazy)
-    if source is None or not lazy:
-        check_finite(X)
-    _set_shapes(estimator, X, reset)
-    return X.reshape(len(X), *estimator.sample_shape_), y, weight
-
-
-def _weights(estimator, X, y, sample_weight, any_unit):
-    """Checked weights of samples times those of their classes, or None."""
-    if sample_weight is not None:
-        sample_weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not sample_weight.any():  # scikit-learn before 1.7 lets this pass
-            raise ValueError("Sample weights must contain a non-zero number.")
-    class_weight = getattr(estimator, "class_weight", None)
-    weight = class_weighted(class_weight, y, sample_weight)
-    if weight is None:
-        return None
-    if any_unit:
-        weight = weights_in_range(weight)
-    check_weights(weight)
-    return weight
-
-
-def _set_shapes(estimator, X, reset):
-    """Set the shapes of a sample, or compare them with those of earlier batches."""
-    shape = sample_shape_of(estimator, X)
-    if reset:
-        estimator.input_shape_, estimator.sample_shape_ = X.shape[1:], shape
-    elif shape != estimator.sample_shape_:
-        raise ValueError(
-            f"sample_shape={estimator.sample_shape} makes samples of shape {shape}, "
-            f"those of the batches so far had shape {estimator.sample_shape_}. Set it "
-            "back, or start over with fit or with a clone."
-        )
-
-
-def check_tensor(estimator, X, lazy=True):
-    """Checked ``X`` of the fitted sample shape, in the layout given to fit.
-
-    What is not in memory becomes a `Source` if `lazy`, see `check_samples`.
-    """
-    check_is_fitted(estimator)
-    X = adopted(X)
-    source = _outside(estimator, X, lazy)
-    compare_shape(estimator, X)
-    given = X if source is None else source.stand_in()
-    with objects_explained():
-        X = validate_data(estimator, given, reset=False, **_RULES)
-    if source is not None and source.on_device:
-        source.check_finite()
-    if source is not None:
-        return _at_hand(source, lazy)
-    check_finite(X)
-    return X
-
-
-def _at_hand(source, lazy):
-    """The source itself if `lazy`, else its samples, copied to the host."""
-    return source if lazy else source.read(0, len(source), own=False)
-
-
-def _outside(estimator, X, lazy):
-    """A `Source` of samples outside memory; None if they are, or have to be, in it."""
-    reject_unusable(X)
-    if not lazy and is_dask(X):
-        raise TypeError(
-            f"{type(estimator).__name__} needs all samples in memory, and X is a "
-            "dask array: pass X.compute()."
-        )
-    source = as_source(X)
-    if source is None or source.on_device:
-        return source
-    if not lazy:
-        return None
-    check_stored(source.array)
-    if is_dask(source):
-        check_chunks(source.array)
-    return source
-
-
-def _local(values, X, source, name):
-    """Labels or weights (n,) in memory, where X is or in the chunks of X."""
-    if is_foreign(values):
-        check_same_device(values, X, name)
-        return host(values)
-    if not is_dask(values):
-        return values
-    if source is not None and is_dask(source):
-        check_alike(values, source.array, name)
-    return np.asarray(values)
-
-
-UNLABELLED = "no_validation"  # scikit-learn's word for: there is no y to look at
-_RULES = {"dtype": "numeric", "allow_nd": True, "ensure_all_finite": False}
-
-
 def check_features(estimator, X):
     """Features (n, h) of a fitted transformer, in float32 or float64."""
     check_is_fitted(estimator)
@@ -318,3 +175,41 @@ def check_features(estimator, X):
         features = features.astype(working_dtype(features), copy=False)
     check_finite(features)
     return features
+
+
+class HostScore(ClassifierMixin):
+    """Scikit-learn's classifier, whose labels are compared in host memory."""
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Accuracy: the share of samples whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, l_1, ..., l_N), or as in `fit`
+            Samples of the shape seen in `fit`.
+        y : array-like of shape (n,)
+            Labels, in memory or on a device.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each sample; None for equal weights.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        weight = None if sample_weight is None else host(sample_weight)
+        predicted = host(self.predict(X))  # scikit-learn would not find it on a device
+        return float(accuracy_score(host(y), predicted, sample_weight=weight))
+
+
+class FitSummary(OneState):
+    """Shows a fitted estimator at a glance."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        """Scikit-learn's representation in notebooks and, once fitted, a summary."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if not self.__sklearn_is_fitted__():
+            return bundle
+        return with_summary(summary(self), bundle, self.history_)

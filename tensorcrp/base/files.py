@@ -278,29 +278,3 @@ def _open_regular(path, flags):
         os.close(handle)
         raise
     return handle
-
-
-def nothing_read(skipped, noun="file"):
-    """The error if no file of many can be read: every file, and why.
-
-    Parameters
-    ----------
-    skipped : list of (str, str)
-        Files and reasons.
-    noun : str, default="file"
-        What a file is called.
-
-    Returns
-    -------
-    ValueError
-
-    Examples
-    --------
-    >>> from tensorcrp.base.files import nothing_read
-    >>> print(nothing_read([("a.mp4", "is empty"), ("b.mp4", "b.mp4 is cut off")]))
-    no file could be read:
-      a.mp4: is empty
-      b.mp4 is cut off
-    """
-    lines = [text if path in text else f"{path}: {text}" for path, text in skipped]
-    return ValueError("\n  ".join([f"no {noun} could be read:", *lines]))

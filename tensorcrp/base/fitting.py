@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorcrp.base.batches import joined, statistics_of_batches
-from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.fit_warnings import (
     class_probes,
     warn_if_constant,
     warn_of_a_new_start,
     warn_of_an_offset,
 )
-from tensorcrp.base.memory import memory_limit
+from tensorcrp.base.gate import UNLABELLED, check_samples
 from tensorcrp.base.parameters import check_common
+from tensorcrp.base.resources import memory_limit
 from tensorcrp.base.state import forget, replaced_at_once
 from tensorcrp.base.targets import (
     NO_RATIO,
@@ -252,7 +252,9 @@ class ScatterFit:
         return True
 
     def _check_labels(self, y, weight):
-        check_labels(y, weight, nothing=NO_RATIO)
+        scaled = hasattr(self, "reg_scale")
+        scale = self.reg_scale if scaled else "relative"
+        check_labels(y, weight, scale, nothing=None if scaled else NO_RATIO)
 
     def _check_sizes(self, labels):
         """Reject numbers of features that the samples do not allow."""

@@ -1,8 +1,8 @@
-"""Factors with the names and values of modes, for xarray and pandas.
+"""Factors for other packages: with names and values of modes, or as CP tensors.
 
 In: a fitted estimator with ``factors_``, one array (h, l_m, k) per mode, and names and
-values of the modes. Out: an ``xarray.Dataset`` or a ``pandas.DataFrame``. Both packages
-are optional and imported where they are used.
+values of the modes. Out: an ``xarray.Dataset`` or a ``pandas.DataFrame``, packages that
+are optional and imported where they are used, or tensorly's ``CPTensor``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tensorcrp.base.state import OneState
+from tensorcrp.solver.cp import cp_tensor
+
 RESERVED = ("component", "column", "components", "objective", "n_iter", "converged")
 
 
-class LabelledFactors:
-    """Methods that return factors with names and values of modes."""
+class LabelledFactors(OneState):
+    """Methods that return factors as objects of other packages."""
+
+    def cp_tensor(self, component: int) -> Any:
+        """One projection as a tensorly ``CPTensor``.
+
+        Parameters
+        ----------
+        component : int
+            Number p of the projection, from 0 on.
+
+        Returns
+        -------
+        tensorly.cp_tensor.CPTensor
+            Weights of one and a factor (l_m, k) per mode.
+        """
+        check_is_fitted(self)
+        return cp_tensor([factor[component] for factor in self.factors_])
 
     def to_xarray(
         self,
@@ -47,8 +66,7 @@ class LabelledFactors:
         """
         check_is_fitted(self)
         xarray = _package("xarray", "to_xarray")
-        names, values = mode_labels(mode_names, mode_values, self.sample_shape_)
-        _check_distinct(names)
+        names, values = _distinct_labels(mode_names, mode_values, self.sample_shape_)
         h, _, rank = self.factors_[0].shape
         variables = {
             "components": (("component", *names), self.components_.copy()),
@@ -86,8 +104,7 @@ class LabelledFactors:
         """
         check_is_fitted(self)
         pandas = _package("pandas", "to_pandas")
-        names, values = mode_labels(mode_names, mode_values, self.sample_shape_)
-        _check_distinct(names)
+        names, values = _distinct_labels(mode_names, mode_values, self.sample_shape_)
         h, _, rank = self.factors_[0].shape
         tables = [f.transpose(1, 0, 2).reshape(-1, h * rank) for f in self.factors_]
         pairs = zip(names, values, strict=True)
@@ -145,10 +162,12 @@ def _checked_values(values, shape):
     ]
 
 
-def _check_distinct(names):
-    """Reject names of modes that are equal, or those of other axes or variables."""
+def _distinct_labels(names, values, shape):
+    """`mode_labels`, or an error if names are equal, or those of other variables."""
+    names, values = mode_labels(names, values, shape)
     if len(set(names)) < len(names) or set(names) & set(RESERVED):
         raise ValueError(
             f"mode_names must differ from each other and from {', '.join(RESERVED)}; "
             f"got {names}."
         )
+    return names, values

@@ -1,13 +1,16 @@
 """What parameters of TensorCRP and TensorCRPCV mean for given samples, checked.
 
 In: values of parameters, the number of classes, the shape ``(l_1, ..., l_N)`` of a
-sample. Out: a number of projections, a metric, or one error that names the value.
+sample. Out: a number of projections, a metric, what the solver is asked for, or one
+error that names the value.
 """
 
 from math import prod
 
 from tensorcrp.base.parameters import (
     check_choice,
+    check_flag,
+    check_function,
     check_integer,
     check_metrics,
     check_real,
@@ -16,10 +19,13 @@ from tensorcrp.base.parameters import (
     random_source,
     with_argument,
 )
+from tensorcrp.base.shrinkage import oas_reg
 from tensorcrp.base.targets import check_class_weight
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.given import NAMED, given_starts
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Smoothness
+from tensorcrp.solver.objective import DiscriminantRatio
+from tensorcrp.solver.spec import Spec
 
 # With few classes, 3 (c - 1) projections of low rank are too few: four classes of clips
 # differ in more than nine ways.
@@ -108,3 +114,52 @@ def check_search_parameters(estimator):
         check_choice("init", estimator.init, NAMED)
     if estimator.sample_shape is not None:
         check_shape("sample_shape", estimator.sample_shape)
+
+
+# --- TensorCRP --------------------------------------------------------------------
+
+
+def check_parameters(crp):
+    """Reject bad values of the parameters of a TensorCRP."""
+    if crp.n_components is not None:
+        check_integer("n_components", crp.n_components, also=("paper",))
+    check_integer("rank", crp.rank, also=("full",))
+    if crp.reg != "auto":
+        check_real("reg", crp.reg)
+    check_flag("white", crp.white)
+    check_flag("warm_start", crp.warm_start)
+    check_function("callback", crp.callback)
+    if crp.max_rows is not None:
+        check_integer("max_rows", crp.max_rows, least=2)
+    check_search_parameters(crp)
+
+
+def check_sizes(crp, n_classes, earlier):
+    """Reject what samples of ``sample_shape_`` and a number of classes do not allow."""
+    shape = crp.sample_shape_
+    h = count_components(crp.n_components, n_classes, shape, crp.rank)
+    metric_of(crp.smooth, crp.metrics, shape)
+    check_start(crp.init, shape, crp.rank, h)
+    check_earlier_shape(earlier, shape)
+
+
+def spec_of(crp, scatter, earlier):
+    """What a TensorCRP asks the solver for, given class statistics and a warm start."""
+    shape, n_classes = crp.sample_shape_, len(scatter.classes)
+    h = count_components(crp.n_components, n_classes, shape, crp.rank)
+    metric, auto = metric_of(crp.smooth, crp.metrics, shape), crp.reg == "auto"
+    return Spec(
+        h,
+        ranks=(crp.rank,),
+        regs=(oas_reg(scatter, metric) if auto else crp.reg,),
+        reg_scale="relative" if auto else crp.reg_scale,
+        metrics=(metric,),
+        objective=DiscriminantRatio(crp.between),
+        init=crp.init,
+        n_init=crp.n_init,
+        max_iter=crp.max_iter,
+        tol=crp.tol,
+        random_state=crp.random_state,
+        callback=printed_components(h, crp.callback) if crp.verbose else crp.callback,
+        warm=earlier,
+    )

@@ -1,14 +1,20 @@
-"""A ridge without cross-validation: oracle approximating shrinkage (OAS).
+"""Shrunk covariances: a ridge without cross-validation, and white features.
 
-In: class statistics and a metric. Out: `reg`, in units of the mean square of an entry.
+In: class statistics and a metric, or the within-class scatter (h, h) of features. Out:
+`reg`, in units of the mean square of an entry; a symmetric matrix (h, h) that makes
+features white within classes.
 
-OAS (Chen, Wiesel, Eldar and Hero, IEEE Transactions on Signal Processing 58(10), 2010)
-replaces a covariance S of n samples in P entries by ``(1 - rho) S + rho tr(S) / P I``
-with
+The ridge is that of oracle approximating shrinkage. OAS (Chen, Wiesel, Eldar and Hero,
+IEEE Transactions on Signal Processing 58(10), 2010) replaces a covariance S of n
+samples in P entries by ``(1 - rho) S + rho tr(S) / P I`` with
 
     rho = ((1 - 2 / P) tr(S^2) + tr(S)^2) / ((n + 1 - 2 / P) (tr(S^2) - tr(S)^2 / P)).
 
 Up to a factor that is ``S + reg tr(S) / P I`` with ``reg = rho / (1 - rho)``.
+
+The covariance S of features is shrunk by a half, ``(S + tr(S) / h I) / 2``: of few
+samples it is known badly. Its inverse root is symmetric, so feature p still belongs to
+projection p.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from math import prod
 
 import numpy as np
 
+from tensorcrp.base.types import Array, Floats
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.metric import Metric
 
@@ -66,3 +73,39 @@ def _moments(scatter, metric):
         return squares, own.sum()
     pairs = (squares - np.square(own).sum()) / (m * (m - 1))
     return n * (n - 1) * pairs + n * np.square(own).mean(), n * own.mean()
+
+
+# --- features -----------------------------------------------------------------------
+
+
+def shrunk_covariance(scatter: Array, weight: float) -> Floats:
+    """Covariance of features, shrunk by a half; the identity if nothing varies.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (h, h)
+        Within-class scatter of features.
+    weight : float
+        Degrees of freedom: number of samples less number of classes.
+
+    Returns
+    -------
+    ndarray of shape (h, h)
+        Positive definite.
+    """
+    mean = np.trace(scatter) / len(scatter)
+    if not mean > 0:
+        return np.eye(len(scatter))
+    return (scatter + mean * np.eye(len(scatter))) / (2 * max(weight, 1.0))
+
+
+def white_root(scatter: Array, weight: float) -> Floats:
+    """Symmetric ``R`` (h, h) with ``R S R = I`` for the `shrunk_covariance` S."""
+    values, vectors = np.linalg.eigh(shrunk_covariance(scatter, weight))
+    return (vectors / np.sqrt(values)) @ vectors.T
+
+
+def white_mixing(scatter: ClassScatter, projections: Array) -> Floats:
+    """The matrix (h, h) that makes features of projections (h, P) white."""
+    weight = scatter.counts.sum() - len(scatter.classes)
+    return white_root(scatter.within.feature_scatter(projections), weight)

@@ -9,7 +9,7 @@ is that of one model, the old or the new one.
 from contextlib import contextmanager
 from functools import wraps
 
-from tensorcrp.base.threads import release_lost
+from tensorcrp.base.resources import release_lost
 
 READERS = (
     *("transform", "inverse_transform", "predict", "decision_function"),

@@ -1,14 +1,13 @@
 """Samples that are rejected before any work, whatever the estimator.
 
-In: what a caller passes as X, rows of the solver, or the size of deviations.
-Out: nothing, or one error with the repair. Labels and weights are in `targets`.
+In: what a caller passes as X, rows of the solver, the size of deviations, or files that
+could not be read. Out: nothing, or one error with the repair. Labels and weights are in
+`targets`, what depends on an estimator is in `gate`.
 """
 
 from contextlib import contextmanager
-from math import prod
 
 import numpy as np
-from scipy.sparse import issparse
 
 
 class TooFewSamples(ValueError):
@@ -175,44 +174,6 @@ def check_stored(X):
         )
 
 
-def check_chunks(X):
-    """Reject a dask array that is not cut along the samples, and along those alone."""
-    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
-        raise ValueError(
-            "X is a dask array of unknown chunk sizes, as filters leave them. Call "
-            "X.compute_chunk_sizes() first."
-        )
-    if any(len(sizes) > 1 for sizes in X.chunks[1:]):
-        whole = dict.fromkeys(range(1, X.ndim), -1)
-        raise ValueError(
-            f"X is a dask array with {X.numblocks[1:]} chunks along the modes of a "
-            f"sample; cut it along the samples only: X.rechunk({whole})."
-        )
-    if not isinstance(X._meta, np.ndarray) or isinstance(X._meta, np.ma.MaskedArray):
-        raise ValueError(
-            f"the chunks of X are of type {type(X._meta).__name__}, not NumPy arrays. "
-            "Convert them, e.g. X.map_blocks(lambda block: block.todense()) if they "
-            "are sparse."
-        )
-
-
-def check_alike(values, X, name):
-    """Reject labels or weights whose chunks are not those of X, both dask arrays."""
-    series = not hasattr(values, "chunks")  # a column of a dask data frame
-    if not series and values.ndim == 1 and values.chunks[0] != X.chunks[0]:
-        raise ValueError(
-            f"{name} is a dask array with chunks of {_sizes(values)} samples, X one "
-            f"with chunks of {_sizes(X)}. If both have the same samples in the same "
-            f"order, {name}.rechunk((X.chunks[0],)) makes them alike; unknown sizes "
-            f"are found by {name}.compute_chunk_sizes()."
-        )
-
-
-def _sizes(X):
-    few = ", ".join(str(size) for size in X.chunks[0][:3])
-    return few if len(X.chunks[0]) <= 3 else f"{few}, ..."
-
-
 def check_chunk(block, shape, number):
     """Reject a chunk of a dask array that is not of the declared shape.
 
@@ -271,39 +232,30 @@ def _slice_of(bad):
     return ""
 
 
-def sample_shape_of(estimator, X):
-    """Shape of one sample: ``sample_shape`` if X is flattened, else X's own."""
-    given = estimator.sample_shape
-    if given is None or tuple(given) == X.shape[1:]:
-        return X.shape[1:]
-    if X.ndim != 2:
-        raise ValueError(
-            f"sample_shape={given} is for flattened samples, but those of X have shape "
-            f"{X.shape[1:]}; leave sample_shape out."
-        )
-    if prod(given) != X.shape[1]:
-        raise ValueError(
-            f"sample_shape={given} has {prod(given)} entries, but the samples "
-            f"of X have {X.shape[1]}; give the shape of one sample."
-        )
-    return tuple(given)
+# --- files --------------------------------------------------------------------------
 
 
-def compare_shape(estimator, X):
-    """Compare every mode; scikit-learn itself looks at the first one alone."""
-    if issparse(X):
-        return  # scikit-learn says how to convert it
-    whole = tuple(getattr(X, "shape", None) or np.asarray(X).shape)
-    shape, fitted = whole[1:], estimator.input_shape_
-    if shape == fitted or (len(shape) < 2 and len(fitted) < 2):
-        return
-    name = type(estimator).__name__
-    if whole == fitted:
-        raise ValueError(
-            f"X has shape {whole}, that of a single sample of {name}; add an axis of "
-            "samples: X[None]."
-        )
-    raise ValueError(
-        f"X has samples of shape {shape}, but {name} was fitted on samples of shape "
-        f"{fitted}; reshape or resample X to match."
-    )
+def nothing_read(skipped, noun="file"):
+    """The error if no file of many can be read: every file, and why.
+
+    Parameters
+    ----------
+    skipped : list of (str, str)
+        Files and reasons.
+    noun : str, default="file"
+        What a file is called.
+
+    Returns
+    -------
+    ValueError
+
+    Examples
+    --------
+    >>> from tensorcrp.base.validation import nothing_read
+    >>> print(nothing_read([("a.mp4", "is empty"), ("b.mp4", "b.mp4 is cut off")]))
+    no file could be read:
+      a.mp4: is empty
+      b.mp4 is cut off
+    """
+    lines = [text if path in text else f"{path}: {text}" for path, text in skipped]
+    return ValueError("\n  ".join([f"no {noun} could be read:", *lines]))

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from tensorcrp.base.fit_warnings import entry_deviations, warn_if_unfinished
 from tensorcrp.base.namespace import host
 from tensorcrp.base.parameters import check_real
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.targets import check_present
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.base.validation import reject_unusable
 from tensorcrp.baselines.forms import Form

@@ -17,19 +17,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from tensorcrp.base.accuracy import HostScore
-from tensorcrp.base.estimator import (
-    check_samples,
-    check_tensor,
-    features_alone,
-    flat_features,
-)
+from tensorcrp.base.estimator import HostScore, features_alone, flat_features
 from tensorcrp.base.fit_warnings import sample_probes, warn_if_constant
+from tensorcrp.base.gate import check_samples, check_tensor
 from tensorcrp.base.namespace import followed, host, is_foreign, put
 from tensorcrp.base.parameters import check_common, check_integer, check_real
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.state import OneState, forget, replaced_at_once
 from tensorcrp.base.targets import check_labels
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Array, Floats, Shape, Stored
 from tensorcrp.solver.array_rows import ArrayRows
 from tensorcrp.solver.cp import cp_dense, cp_from_dense, working_dtype

@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorcrp.base.fit_warnings import warn_if_unfinished
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats
 from tensorcrp.baselines.alternating_cp import nearest_cp
 from tensorcrp.baselines.ridge_lda import (

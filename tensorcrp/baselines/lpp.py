@@ -19,12 +19,12 @@ from scipy.linalg import cholesky
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import kneighbors_graph
 
-from tensorcrp.base.estimator import UNLABELLED, check_samples
 from tensorcrp.base.fit_warnings import sample_probes, warn_if_constant
+from tensorcrp.base.gate import UNLABELLED, check_samples
 from tensorcrp.base.parameters import check_choice, check_common, check_integer
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.state import forget, replaced_at_once
 from tensorcrp.base.targets import NO_RATIO, check_labels
-from tensorcrp.base.threads import bounded_threads
 from tensorcrp.base.types import Floats, Sizes, Stored
 from tensorcrp.base.validation import TooFewSamples, check_range
 from tensorcrp.baselines.forms import Form

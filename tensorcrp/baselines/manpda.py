@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from tensorcrp.base.fit_warnings import warn_if_unfinished
 from tensorcrp.base.fitting import check_within
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.mode_rules import leading

@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorcrp.base.fit_warnings import warn_if_unfinished
 from tensorcrp.base.fitting import ScatterFit
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats, Sizes
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.baselines.forms import Form, Sum

@@ -18,8 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import ScatterFit
 from tensorcrp.base.parameters import check_choice, check_integer
-from tensorcrp.base.targets import check_labels
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Array, Floats, RegScale, Weighting
 from tensorcrp.baselines.tucker import documented
 from tensorcrp.solver.cp import sign_of_largest
@@ -153,9 +152,6 @@ class RidgeLDA(VectorTransformer):
         """Directions (h, P) and their ratios from statistics of vectors."""
         within = np.asarray(flat.root)  # rows on a device come to the host
         return ridge_discriminants(flat.between(self.between), within, lam, h)
-
-    def _check_labels(self, y, weight):
-        check_labels(y, weight, self.reg_scale)
 
     def _check_sizes(self, labels):
         count_directions(self, np.unique(labels))

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp.base.fitting import check_within
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats, Sizes
 from tensorcrp.baselines.forms import Form, project
 from tensorcrp.baselines.mode_rules import fisher

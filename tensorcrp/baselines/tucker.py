@@ -24,7 +24,7 @@ from tensorcrp.base.fit_warnings import warn_if_unfinished
 from tensorcrp.base.fitting import ScatterFit, check_within
 from tensorcrp.base.namespace import as_type, is_foreign, namespace_of, put
 from tensorcrp.base.one_by_one import cores_of_each
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Stored
 from tensorcrp.baselines.forms import Form, FormLike, project
 from tensorcrp.baselines.modes import ModesResult

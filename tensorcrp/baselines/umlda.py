@@ -18,7 +18,7 @@ from scipy.linalg import eigh
 
 from tensorcrp.base.fitting import check_within
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Floats
 from tensorcrp.baselines.forms import Form
 from tensorcrp.baselines.mode_rules import fisher

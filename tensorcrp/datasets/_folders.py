@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from tensorcrp.base.files import nothing_read
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.types import AnyPath, Fields
+from tensorcrp.base.validation import nothing_read
 from tensorcrp.datasets._bunch import as_bunch
 from tensorcrp.datasets._images import read_image
 

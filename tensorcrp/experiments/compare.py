@@ -17,11 +17,9 @@ from tensorcrp.base.types import AnyPath
 from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
 from tensorcrp.experiments.data import check_data, data_folder, known_names, load
 from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
-from tensorcrp.experiments.engine import run_all
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence import evidence_sizes, summary_table
 from tensorcrp.experiments.folder_cache import check_used, reading
-from tensorcrp.experiments.frames import rows_frame
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.methods import chosen_methods
 from tensorcrp.experiments.options import (
@@ -37,10 +35,9 @@ from tensorcrp.experiments.options import (
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
 from tensorcrp.experiments.random_splits import check_splits, splits_of
-from tensorcrp.experiments.registry import only_methods
-from tensorcrp.experiments.runs import Run, row_defect
+from tensorcrp.experiments.runs import Run, row_defect, run_all
 from tensorcrp.experiments.store import Store, write_whole
-from tensorcrp.experiments.summaries import ResultRows
+from tensorcrp.experiments.summaries import ResultRows, rows_frame
 from tensorcrp.experiments.tables import texts, wrapped
 
 DEFAULT_DATA = ("digits", "moving_shapes")
@@ -226,25 +223,15 @@ def _write(folder, rows, preset, beside):
 
 def _earlier(path, data, sizes):
     """Rows of an earlier comparison, of the sets and sizes that are asked for."""
-    rows = earlier_rows(path)
     names = None if data is None else list(map(str, _listed(data)))
-    sizes = None if sizes is None else _listed(sizes)
-    kept = [
-        row
-        for row in rows
-        if (names is None or row["data"] in names)
-        and (sizes is None or row["train"] in sizes)
-    ]
-    if not kept:
-        raise BadRequest(f"--beside {path}: it has no such data sets and sizes.")
-    return kept
+    return earlier_rows(path, names, None if sizes is None else _listed(sizes))
 
 
 def _beside(earlier, methods):
     """Runs of the given methods on the splits of earlier rows."""
     if not methods:
         raise BadRequest("--beside needs --methods: those that are to be added.")
-    return beside_plan(earlier, only_methods(_listed(methods)))
+    return beside_plan(earlier, chosen_methods(_listed(methods), default=()))
 
 
 def _command(preset, beside=None):

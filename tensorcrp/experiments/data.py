@@ -18,8 +18,7 @@ from tensorcrp import datasets
 from tensorcrp.datasets.origins import checksum
 from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
-from tensorcrp.experiments.given_splits import PROTOCOLS
-from tensorcrp.experiments.options import how_many
+from tensorcrp.experiments.given_splits import PROTOCOLS, check_apart, folder_split
 from tensorcrp.files import file_groups
 from tensorcrp.files.grouping import check_groups
 
@@ -150,13 +149,14 @@ def _load(name, groups, settings):
     if y is None:
         raise BadRequest(f"{name} has no labels. {FORM}")
     labels, codes = np.unique(y, return_inverse=True)
-    names, splits = _names(labels, bunch), _folder_split(name, bunch)
+    of_files = name not in known_names() and _files(bunch) is not None
+    names, splits = _names(labels, bunch), folder_split(bunch) if of_files else ()
     groups = _windows(bunch) if groups is None else _groups(name, bunch, groups, codes)
     digest = checksum(X, y)
     for part in (groups, *(ids for pair in splits for ids in pair)):
         if part is not None:
             digest = checksum(np.frombuffer(digest.encode(), np.uint8), part)
-    _check_apart(name, groups, splits)
+    check_apart(name, groups, splits)
     return Data(name, _scaled(X), codes, groups, digest, names, splits)
 
 
@@ -167,26 +167,6 @@ def _files(bunch):
     """
     files = bunch.get("files")
     return files if isinstance(files, list) else None
-
-
-def _folder_split(name, bunch):
-    """The given split of a folder with ``train/`` and ``test/``; else none."""
-    if name in known_names() or _files(bunch) is None:
-        return ()
-    train = bunch.get("is_training")
-    return () if train is None else ((np.flatnonzero(train), np.flatnonzero(~train)),)
-
-
-def _check_apart(name, groups, splits):
-    """Reject groups that are on both sides of a given split."""
-    for train, test in splits if groups is not None else ():
-        both = np.intersect1d(groups[train], groups[test])
-        if len(both):
-            raise BadRequest(
-                f"{name}: its training and test folders share "
-                f"{how_many(len(both), 'group')} (--groups). Move the files, or put "
-                "all of them into folders of classes, without train and test."
-            )
 
 
 def _windows(bunch):

@@ -1,28 +1,36 @@
 """Rows of an earlier comparison, and what a new method has to run to stand beside them.
 
-In: a file of rows, as ``tensorcrp compare --out`` writes it or as ``docs/results``
-holds it. Out: the rows, and a plan: the same data sets, training sizes, splits and test
-samples, for other methods.
+In: a file of rows, as ``tensorcrp compare --out`` writes it or, compact, as
+``docs/results`` holds it. Out: the rows, and a plan: the same data sets, training
+sizes, splits and test samples, for other methods. In compact form the splits of a cell
+are together, and what they share is written once; the times, the mistakes, the checksum
+and the parameters of the method, which are behind the key, are left out.
 """
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
-from tensorcrp.base.results import parse_rows
+from tensorcrp.base.results import current_names, parse_rows
 from tensorcrp.experiments.data import Skip, known_names, load
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.paper.compact import expand
+from tensorcrp.experiments.mistakes import FIELD
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.runs import Run
+from tensorcrp.experiments.store import TIMES
+
+DROPPED = {*TIMES, FIELD, "checksum", "parameters", "protocol"}
 
 
-def earlier_rows(path):
+def earlier_rows(path, names=None, sizes=None):
     """The rows of a file; `BadRequest` where there are none.
 
     Parameters
     ----------
     path : path
         ``rows.jsonl`` of a comparison, or its compact form.
+    names, sizes : lists, default=None
+        Data sets and training sizes to keep; None for all.
 
     Returns
     -------
@@ -37,6 +45,10 @@ def earlier_rows(path):
     rows = [row for row in rows if "classifiers" in row]
     if not rows:
         raise BadRequest(f"--beside {path}: there are no rows of a comparison in it.")
+    rows = [row for row in rows if names is None or row["data"] in names]
+    rows = [row for row in rows if sizes is None or row["train"] in sizes]
+    if not rows:
+        raise BadRequest(f"--beside {path}: it has no such data sets and sizes.")
     return rows
 
 
@@ -137,3 +149,47 @@ def by_cell(earlier, rows, wanted):
         for cell, count in wanted.items()
     ]
     return [row for cell in kept for row in cell]
+
+
+# --- compact form -------------------------------------------------------------------
+
+
+def compact(rows, times=()):
+    """Text of JSON Lines, one per data set, training size and method.
+
+    Of the times of a row, those named in `times` are kept.
+    """
+    cells = defaultdict(list)
+    dropped = DROPPED - {*times}
+    for row in rows:
+        small = {name: value for name, value in row.items() if name not in dropped}
+        cells[row["data"], row["train"], row["method"]].append(small)
+    order = sorted(cells, key=lambda cell: (cell[0], str(cell[1]), cell[2]))
+    lines = [_line(sorted(cells[cell], key=lambda r: r["split"])) for cell in order]
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def _line(rows):
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    shared, by_split = {}, {}
+    for name in fields:
+        values = [row.get(name) for row in rows]
+        if all(value == values[0] for value in values):
+            shared[name] = values[0]
+        else:
+            by_split[name] = values
+    return {**shared, "n_splits": len(rows), "by_split": by_split}
+
+
+def expand(text):
+    """Rows of a text that `compact` made."""
+    rows = []
+    for line in text.splitlines():
+        shared = json.loads(line)
+        by_split = shared.pop("by_split")
+        for i in range(shared.pop("n_splits")):
+            mine = {name: values[i] for name, values in by_split.items()}
+            row = {**shared, **mine}
+            row = {name: value for name, value in row.items() if value is not None}
+            rows.append(current_names(row))
+    return rows

@@ -1,8 +1,8 @@
-"""Data sets as published protocols split them.
+"""Data sets as published protocols split them, or the folders that they are read from.
 
-In: the arrays of a set (`tensorcrp.datasets.fetch_dataset`) and class codes. Out: pairs
-of training and test indices: the archive's own split, one person left out at a time, or
-pixels that are apart in space.
+In: the arrays of a set (`tensorcrp.datasets.fetch_dataset`, or files in folders) and
+class codes. Out: pairs of training and test indices: the archive's own split, one
+person left out at a time, pixels that are apart in space, or ``train/`` and ``test/``.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+
+from tensorcrp.experiments.errors import BadRequest
+from tensorcrp.experiments.options import how_many
 
 PATCH = 5  # pixels along a side of the patches of Indian Pines
 BLOCK, BLOCK_SPLITS = 16, 5
@@ -93,3 +96,21 @@ PROTOCOLS = {
     "cmu_faces_people": Protocol("cmu_faces", partial(one_out, "subject"), "subject"),
     "indian_pines_apart": Protocol("indian_pines", apart),
 }
+
+
+def folder_split(bunch):
+    """The split of a folder with ``train/`` and ``test/``; none of other folders."""
+    train = bunch.get("is_training")
+    return () if train is None else ((np.flatnonzero(train), np.flatnonzero(~train)),)
+
+
+def check_apart(name, groups, splits):
+    """Reject groups that are on both sides of a given split."""
+    for train, test in splits if groups is not None else ():
+        both = np.intersect1d(groups[train], groups[test])
+        if len(both):
+            raise BadRequest(
+                f"{name}: its training and test folders share "
+                f"{how_many(len(both), 'group')} (--groups). Move the files, or put "
+                "all of them into folders of classes, without train and test."
+            )

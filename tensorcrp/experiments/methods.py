@@ -11,20 +11,18 @@ second time with ", smooth" after their name: the width of a filter is one more 
 These, and TensorCRPCV with parts switched off, run where they are named.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import prod
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
-from tensorcrp import TensorCRP, baselines
+from tensorcrp import TensorCRP, TensorCRPCV, baselines
 from tensorcrp.base.projections import count_components
-from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
-from tensorcrp.experiments.ablations import (
-    ablations,
-    fitted_search,
-    search_defaults,
-)
+from tensorcrp.base.resources import SMALL_PASSES, bounded_threads
 from tensorcrp.experiments.registry import (
     Method,
     all_methods,
@@ -36,6 +34,7 @@ from tensorcrp.experiments.registry import (
 )
 from tensorcrp.experiments.smoothing import SMOOTH, smoothed
 from tensorcrp.experiments.vector_svms import vector_svms
+from tensorcrp.model_selection import GridEndWarning
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path
 
@@ -129,17 +128,6 @@ def fit_crp(X, y, settings, n_features, folds, **params):
         return fit_path(scatter, Spec(h, ranks=(rank,), regs=settings, **params))
 
 
-def fit_crpcv(X, y, settings, n_features, folds):
-    return [fitted_search(X, y, cv=folds)]
-
-
-def chosen_crp(search):
-    """A fit of TensorCRP with the parameters that a search has chosen."""
-    known = TensorCRP().get_params()
-    params = {n: v for n, v in search.best_params_.items() if n in known}
-    return lambda X, y, *_: [TensorCRP(**params).fit(X, y)]
-
-
 @dataclass(frozen=True)
 class _Scaled:
     """A classifier of samples in units of their root mean square norm."""
@@ -174,6 +162,73 @@ class _Raw:
 
 def _fit_raw(X, y, settings, n_features, folds):
     return [_Raw()]
+
+
+# --- TensorCRPCV, whole and with one of its parts switched off ---------------------
+
+SEVEN = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # the ridges of 0.2
+# Names, and the parameters that differ from the defaults: the only list of them.
+ABLATIONS = {
+    "no smoothness": {"smooth": (0.0,)},
+    "best point": {"average": 1},
+    "Euclidean": {"distance": "euclidean"},
+    "not white": {"white": False},
+    "short": {"n_components": "short"},
+    "no race": {"race": False},
+    "seven ridges": {"regs": SEVEN},
+    "1-NN": {"estimator": KNeighborsClassifier(1)},
+    "as in 0.2": {
+        **{"estimator": KNeighborsClassifier(1)},
+        **{"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False},
+        **{"n_components": "short", "race": False, "max_iter": 20, "tol": 0.1},
+        **{"regs": SEVEN},
+    },
+}
+
+
+def fit_crpcv(X, y, settings, n_features, folds):
+    return [fitted_search(X, y, cv=folds)]
+
+
+def chosen_crp(search):
+    """A fit of TensorCRP with the parameters that a search has chosen."""
+    known = TensorCRP().get_params()
+    params = {n: v for n, v in search.best_params_.items() if n in known}
+    return lambda X, y, *_: [TensorCRP(**params).fit(X, y)]
+
+
+def ablations():
+    """Names and methods; features are classified by the model itself and by 1-NN."""
+    return {
+        f"TensorCRPCV, {name}": Method(
+            partial(_fit_ablated, params),
+            details=name,
+            classifiers=("1-NN",),
+            origin=search_defaults(**params),
+        )
+        for name, params in ABLATIONS.items()
+    }
+
+
+def search_defaults(**params):
+    """Parameters of a search as text: rows of other defaults are not reused."""
+    values = TensorCRPCV().get_params() | params
+    return ", ".join(f"{name}={value!r}" for name, value in sorted(values.items()))
+
+
+def _fit_ablated(params, X, y, settings, n_features, folds):
+    params = dict(params)
+    if params.get("n_components") == "short":  # c - 1 and 2 (c - 1) components
+        others, most = len(np.unique(y)) - 1, prod(X.shape[1:])
+        params["n_components"] = sorted({min(others, most), min(2 * others, most)})
+    return [fitted_search(X, y, cv=folds, **params)]
+
+
+def fitted_search(X, y, **params):
+    """A fitted TensorCRPCV; in a comparison, an end of its grid is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GridEndWarning)
+        return TensorCRPCV(**params).fit(X, y)
 
 
 _register_library()

@@ -11,10 +11,9 @@ from hashlib import sha256
 
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.classifiers import CLASSIFIERS, OWN
-from tensorcrp.experiments.data_page import data_part
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
-from tensorcrp.experiments.mistakes_page import mistake_parts
+from tensorcrp.experiments.samples_page import data_part, mistake_parts
 from tensorcrp.experiments.store import check_file, check_folder, write_whole
 from tensorcrp.experiments.summaries import headline
 from tensorcrp.experiments.tables import printable

@@ -242,21 +242,11 @@ def chosen_methods(names=None, default=None):
     default : sequence of str, default=None
         Names; None for all that ``tensorcrp compare`` runs.
     """
-    known, added = _known_and_added(names or ())
-    return list(dict.fromkeys([*(known or default or compared_methods()), *added]))
-
-
-def only_methods(names):
-    """Names of these methods and of no others, ``MODULE:CLASS`` registered."""
-    known, added = _known_and_added(names)
-    return list(dict.fromkeys([*known, *added]))
-
-
-def _known_and_added(names):
-    added = [register_class(name) for name in names if ":" in name]
-    known = [name for name in names if ":" not in name]
+    added = [register_class(name) for name in names or () if ":" in name]
+    known = [name for name in names or () if ":" not in name]
     check_names("method", known, list(offered_methods()))
-    return known, added
+    default = compared_methods() if default is None else default
+    return list(dict.fromkeys([*(known or default), *added]))
 
 
 def register_class(spec):

@@ -1,5 +1,9 @@
 """One run: a data set, a split, a method; in, what to compute; out, a row.
 
+`run_all` computes the runs of a plan that a store does not have. Workers compute, the
+parent alone writes. A worker ends when the parent closes its end of a pipe, or dies: no
+orphans after ``kill -9``.
+
 A row counts right answers of every classifier for every setting of the method, on the
 test samples (``right``) and in a cross-validation on the training samples alone
 (``cv_right`` of ``n_cv``). Which setting is reported is no part of the run: both
@@ -8,8 +12,14 @@ cross-validation), are functions of rows (`tensorcrp.base.results`). How right a
 are counted is in `counts`; which ones of the honest setting are wrong, in `mistakes`.
 """
 
+import os
+import signal
+import threading
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from time import perf_counter, process_time
 
 import numpy as np
@@ -17,11 +27,12 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from tensorcrp import __version__
+from tensorcrp.base.progress import progress
 from tensorcrp.experiments.counts import Split, counted
 from tensorcrp.experiments.data import Skip, load
 from tensorcrp.experiments.mistakes import mistakes, record_defect
 from tensorcrp.experiments.random_splits import split
-from tensorcrp.experiments.registry import method
+from tensorcrp.experiments.registry import for_workers, in_worker, method
 from tensorcrp.experiments.store import row_key
 
 PROTOCOL = 2  # to be raised when the same run would give another row
@@ -158,3 +169,66 @@ def worst_step(history):
         steps = [np.diff(h) / np.abs(h[:-1]) for h in history if len(h) > 1]
     steps = [step[np.isfinite(step)] for step in steps]
     return float(min((step.min() for step in steps if len(step)), default=0.0))
+
+
+# --- all runs of a plan -------------------------------------------------------------
+
+
+def run_all(plan, store, jobs=1, shown=True):
+    """Compute the runs of a plan that the store does not hold.
+
+    Parameters
+    ----------
+    plan : list of Run
+    store : Store
+    jobs : int
+        Number of processes.
+    shown : bool
+        Show a progress bar on a terminal.
+
+    Returns
+    -------
+    list of dict
+        Rows of the plan, in its order.
+    """
+    keys = {run.key: run for run in plan}
+    with store:
+        todo = [run for key, run in keys.items() if key not in store]
+        with closing(_computed(todo, min(jobs, len(todo)))) as rows:
+            for row in progress(rows, "runs", shown, len(todo), "run"):
+                store.add(row)
+    return [store.rows[key] for key in keys]
+
+
+def _computed(todo, jobs):
+    """Rows as they come."""
+    if jobs <= 1:
+        yield from map(execute, todo)
+        return
+    context = get_context("spawn")  # a fork would share locks of BLAS threads
+    alive, mine = context.Pipe(duplex=False)
+    methods = for_workers({run.method for run in todo})
+    pool = ProcessPoolExecutor(jobs, context, _start_worker, (alive, *methods))
+    try:
+        futures = [pool.submit(execute, run) for run in todo]
+        for future in as_completed(futures):
+            yield future.result()
+        pool.shutdown()
+    finally:
+        mine.close()  # whatever still runs stops here
+        pool.shutdown(wait=False, cancel_futures=True)
+        alive.close()
+
+
+def _start_worker(alive, modules, methods):
+    """Leave Ctrl-C to the parent, end with it, and know its methods."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
+    in_worker(modules, methods)
+
+
+def _end_with_parent(alive):
+    try:
+        alive.recv()
+    except (EOFError, OSError):
+        os._exit(1)

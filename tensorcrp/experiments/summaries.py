@@ -1,18 +1,22 @@
 """What rows say: scores under every selection, for any cell of a table.
 
-In: rows as `runs.execute` makes them. Out: `Score` and lists of them. Pure functions;
-the selections are those of `tensorcrp.base.results`.
+In: rows as `runs.execute` makes them. Out: `Score` and lists of them, or a data frame
+(needs pandas) with a line per classifier. Pure functions; the selections are those of
+`tensorcrp.base.results`.
 """
 
 from collections import defaultdict
 
 import numpy as np
 
-from tensorcrp.base.results import selected, size_order, size_words
+from tensorcrp.base.results import chosen, selected, size_order, size_words
 from tensorcrp.experiments.classifiers import CENTROID, CLASSIFIERS, OWN
 from tensorcrp.experiments.tables import Score, printable
 
 ORDER = (*CLASSIFIERS, CENTROID, OWN)
+# Of the lines of a data frame.
+FIELDS = ("data", "train", "split", "method")
+MORE = ("n_classes", "n_train", "n_test", "features", "fit_seconds", "tune_seconds")
 
 
 class ResultRows:
@@ -128,3 +132,34 @@ def seconds_of(rows):
     return float(np.median(fit)), float(
         np.median([row["transform_seconds"] for row in rows])
     )
+
+
+def rows_frame(rows):
+    """A pandas DataFrame of the settings chosen on the training samples.
+
+    Columns: data, train, split, method, classifier, accuracy (in %), setting, numbers
+    of classes, samples and features, seconds, and the reason where a run was skipped.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "as_frame=True needs pandas: pip install pandas, or take the rows."
+        ) from error
+    lines = [line for row in rows for line in _lines(row)]
+    return pandas.DataFrame(lines)
+
+
+def _lines(row):
+    place = {name: row[name] for name in FIELDS}
+    if "classifiers" not in row:
+        return [{**place, "skipped": row.get("skipped", "")}]
+    more = {name: row.get(name) for name in MORE}
+    settings, lines = row["parameters"]["settings"], []
+    for name in row["classifiers"]:
+        accuracy = selected([row], name, "honest")
+        if accuracy is not None:
+            setting = settings[chosen([row], name, "honest")[0]]
+            figures = {"accuracy": float(accuracy[0]), "setting": setting}
+            lines.append({**place, "classifier": name, **figures, **more})
+    return lines

@@ -29,7 +29,8 @@ from sklearn.utils import check_random_state
 
 from tensorcrp.base.progress import progress
 from tensorcrp.base.types import Floats
-from tensorcrp.files.predictions import scores_of, spread_of
+from tensorcrp.files.predictions import scores_of
+from tensorcrp.files.scoring import spread_of
 from tensorcrp.model_selection import GridEndWarning, TensorCRPCV
 from tensorcrp.preprocessing import KINDS, Motion
 

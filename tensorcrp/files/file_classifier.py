@@ -5,40 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.parameters import check_choice, check_integer
-from tensorcrp.base.state import OneState, replaced_at_once
-from tensorcrp.base.types import AnyPath, Array, Fields, Floats, RandomState
+from tensorcrp.base.state import replaced_at_once
+from tensorcrp.base.types import AnyPath, RandomState
 from tensorcrp.files.cache import folder_of_clips
 from tensorcrp.files.found import find
-from tensorcrp.files.predictions import Predictions, per_file, scores_of, tempered
-from tensorcrp.files.reading import (
-    OF_ARRAYS,
-    check_kind,
-    check_like,
-    check_options,
-    check_settings,
-    read,
-)
-from tensorcrp.files.samples import Samples
+from tensorcrp.files.new_files import FilePredictor
+from tensorcrp.files.predictions import Predictions
+from tensorcrp.files.reading import check_options, check_settings
 from tensorcrp.files.training import (
     check_halves,
     chosen_classifier,
     halves_of,
     learnt,
     left_out_of,
-    named_groups,
-    reading_parameters,
 )
 from tensorcrp.preprocessing import KINDS
 
 
-class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
+class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
     """Classify video clips, images or recordings by their files.
 
     Everything is chosen by cross-validation on the training files: the transformation
@@ -126,16 +114,11 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
     (['left', 'right'], ['left', 'left'])
     """
 
-    classes_: Array
-    model_: Any
-    reader_: dict[str, Any]
-    scores_: dict[str, Any]
     held_out_: Predictions
     skipped_: list[tuple[str, str]]
 
     if TYPE_CHECKING:  # scikit-learn's methods, which have no types
 
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
 
     def __init__(
@@ -176,8 +159,6 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
         self.cache = cache
         self.random_state = random_state
         self.verbose = verbose
-
-    # --- fit ----------------------------------------------------------------------
 
     def fit(
         self,
@@ -244,148 +225,3 @@ class FileClassifier(OneState, ClassifierMixin, BaseEstimator):
             As in ``reader_``.
         """
         check_settings(reader)
-
-    # --- use ----------------------------------------------------------------------
-
-    def predict_files(self, data: Any, groups: str | None = None) -> Predictions:
-        """Labels of files, with probabilities and second choices.
-
-        Parameters
-        ----------
-        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
-            Files of the kind seen in `fit`, a folder of them with or without
-            subfolders, or samples in memory, read as ``reader_`` says.
-        groups : str, default=None
-            A rule as in `fit`; the groups are listed beside the labels.
-
-        Returns
-        -------
-        Predictions
-            One entry per file; of a file of arrays, one per sample.
-        """
-        check_is_fitted(self)
-        samples = self._new(data)
-        scores, probabilities = scores_of(self.model_, samples.X)
-        names = set(self.classes_)
-        if probabilities:
-            scores = tempered(scores, self.scores_["temperature"])
-        return Predictions(
-            samples.files,
-            per_file(scores, samples.owner, len(samples.files)),
-            self.classes_,
-            probabilities,
-            [label if label in names else None for label in samples.labels],
-            samples.skipped,
-            None if groups is None else named_groups(groups, samples).tolist(),
-        )
-
-    def predict(self, data: Any) -> Array:
-        """Names of the classes of files.
-
-        Parameters
-        ----------
-        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
-            As in `predict_files`.
-
-        Returns
-        -------
-        ndarray of str, shape (n,)
-            One of `classes_` per file.
-        """
-        return self.predict_files(data).labels
-
-    def predict_proba(self, data: Any) -> Floats:
-        """Probabilities of the classes of files.
-
-        Parameters
-        ----------
-        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
-            As in `predict_files`.
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-            In the order of `classes_`.
-        """
-        predictions = self.predict_files(data)
-        if not predictions.are_probabilities:
-            raise AttributeError(
-                f"classifier={self.classifier!r} gives no probabilities; take "
-                '"logistic" or "lda".'
-            )
-        return predictions.scores
-
-    def features(self, data: Any, groups: str | None = None) -> Fields:
-        """Features of samples, with names and files.
-
-        Parameters
-        ----------
-        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
-            As in `predict_files`.
-        groups : str, default=None
-            A rule as in `fit`.
-
-        Returns
-        -------
-        Bunch
-            ``data`` (m, h), ``files`` and ``groups`` (one per row, or None),
-            ``feature_names``, ``skipped``.
-        """
-        check_is_fitted(self)
-        samples = self._new(data)
-        features = self.model_.transform(samples.X)
-        names = None if groups is None else named_groups(groups, samples)
-        return Bunch(
-            data=np.asarray(features),
-            groups=None if names is None else names[samples.owner].tolist(),
-            files=[samples.files[i] for i in samples.owner],
-            feature_names=[f"crp{i}" for i in range(features.shape[1])],
-            mode_names=("feature",),
-            skipped=samples.skipped,
-        )
-
-    def transform(self, data: Any) -> Floats:
-        """Features of samples.
-
-        Parameters
-        ----------
-        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
-            As in `predict_files`.
-
-        Returns
-        -------
-        ndarray of shape (m, h)
-            One row per sample.
-        """
-        return self.features(data).data
-
-    def _new(self, data):
-        """Samples of new files, or in memory, that are like those at fit."""
-        if isinstance(data, np.ndarray) and data.dtype.kind in "fiub":
-            n = len(data)
-            files = [f"sample {i}" for i in range(n)]
-            names = self.reader_["mode_names"]
-            samples = Samples(data, np.arange(n), files, [None] * n, names)
-        else:
-            found = find(data, labelled=False, on_error=self.on_error)
-            check_kind(self.reader_, found.kind)
-            samples = self._read(found)
-        check_like(self.reader_, samples)
-        return samples
-
-    def _read(self, found):
-        """Samples as at fit, but for variables that have been renamed since."""
-        params = self.get_params(deep=False)
-        names = {name: params[name] for name in OF_ARRAYS}
-        reader = self.reader_ | names
-        check_options(found.kind, reader, self.reader_)
-        renamed = names["target"] != self.reader_["target"]
-        return read(found, reader, **reading_parameters(params), labelled=renamed)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "model_")
-
-    @property
-    def sample_shape_(self) -> tuple[int, ...]:
-        """Shape of a sample as it is read."""
-        return self.reader_["shape"]

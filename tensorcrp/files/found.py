@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorcrp.base.files import nothing_read
+from tensorcrp.base.validation import nothing_read
 from tensorcrp.datasets import are_images
 from tensorcrp.video import files_below, labelled_files
 

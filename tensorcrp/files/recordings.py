@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tensorcrp.base.files import nothing_read
+from tensorcrp.base.validation import nothing_read
 from tensorcrp.datasets import read_tensors
 from tensorcrp.files.samples import Samples, same_times
 from tensorcrp.signals import epochs_to_tensor

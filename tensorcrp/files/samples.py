@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,6 +64,13 @@ class Samples:
     more: dict[str, Any] = field(default_factory=dict)
     channel_names: list[str] | None = None
     times: Floats | None = None
+
+    @classmethod
+    def in_memory(cls, X: Array, mode_names: tuple[str, ...]) -> Self:
+        """Samples that are in no file."""
+        n = len(X)
+        files = [f"sample {i}" for i in range(n)]
+        return cls(X, np.arange(n), files, [None] * n, mode_names)
 
 
 def same_times(some, others):

@@ -1,14 +1,17 @@
-"""What to expect of a model, and the files that do not fit it.
+"""What to expect of a model: how often it is right, and how sure it may be.
 
-In: `Predictions` of held-out training files. Out: plain numbers and lists.
+In: `Predictions` of held-out training files, or the scores of their samples. Out:
+accuracies, the files that do not fit, and probabilities that are as sure as right.
 """
 
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import binomtest
 
-DOUBT = (
-    0.01  # probability of such an accuracy by chance beyond which nothing is claimed
-)
+from tensorcrp.files.predictions import per_file
+
+# Probability of such an accuracy by chance beyond which nothing is claimed.
+DOUBT = 0.01
 
 
 def summary(held_out, codes, screened, folds, groups):
@@ -60,3 +63,58 @@ def surprising(held_out, n=5):
         others[rows, own] = -np.inf
         fit = fit - others.max(axis=1)
     return [int(i) for i in np.argsort(fit, kind="stable")[:n]]
+
+
+# --- how sure -----------------------------------------------------------------------
+
+SHARES = 2.0 ** np.arange(-10, 6, 0.25)
+
+
+def spread_of(values):
+    """Root mean square of scores (m, c) around the mean of each sample; 1 if all 0."""
+    values = values - values.mean(axis=1, keepdims=True)
+    return float(np.sqrt(np.square(values).mean())) or 1.0
+
+
+def temperatures(share, spreads):
+    """A share of the spread, but never below 1: no surer than the classifier itself."""
+    return np.maximum(1.0, share * np.asarray(spreads))
+
+
+def tempered(logs, temperature):
+    """Probabilities (m, c) from their logarithms, less sure the larger it is.
+
+    `temperature` is a number, or one of each sample.
+    """
+    return softmax(np.asarray(logs) / np.reshape(temperature, (-1, 1)), axis=1)
+
+
+def best_share(logs, spreads, owner, codes):
+    """The share of the spread under which the labels of held-out files are most likely.
+
+    Features separate the samples that they were fitted to better than new ones, so that
+    a classifier of the features is too sure of itself, by a factor that differs from
+    model to model: its scores of its own training samples tell how large they are.
+    As in Platt's scaling, one file of n + 2 is taken to be wrong: n right answers do
+    not make anything certain.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (m, c)
+        Of held-out samples.
+    spreads : ndarray of shape (m,)
+        `spread_of` the training samples of the model that each sample was held out of.
+    owner : ndarray of int, shape (m,)
+        File of each sample.
+    codes : ndarray of int, shape (n,)
+        Class of each file.
+    """
+    n, c = len(codes), logs.shape[1]
+    wrong = 1 / (n + 2)
+    targets = np.full((n, c), wrong / (c - 1))
+    targets[np.arange(n), codes] = 1 - wrong
+    losses = []
+    for share in SHARES:
+        found = per_file(tempered(logs, temperatures(share, spreads)), owner, n)
+        losses.append(-(targets * np.log(np.maximum(found, 1e-300))).sum())
+    return float(SHARES[int(np.argmin(losses))])

@@ -14,16 +14,10 @@ from tensorcrp.base.parameters import check_choice
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
 from tensorcrp.files.found import MANY, find
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
-from tensorcrp.files.predictions import (
-    Predictions,
-    best_share,
-    per_file,
-    temperatures,
-    tempered,
-)
+from tensorcrp.files.predictions import Predictions, per_file
 from tensorcrp.files.reading import SIZE, described, read
 from tensorcrp.files.samples import NOUNS
-from tensorcrp.files.scoring import summary
+from tensorcrp.files.scoring import best_share, summary, temperatures, tempered
 from tensorcrp.video import train_test_folders
 
 LEAST = 4  # files of a class: one is held out, two of the others train, one tests

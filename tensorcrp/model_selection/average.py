@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
+from tensorcrp.base.shrinkage import white_root
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import DistanceFeatures
 from tensorcrp.model_selection.folds import (
     Search,

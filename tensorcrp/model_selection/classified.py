@@ -17,12 +17,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 
-from tensorcrp.base.accuracy import HostScore
-from tensorcrp.base.estimator import check_tensor
+from tensorcrp.base.estimator import HostScore
+from tensorcrp.base.gate import check_tensor
 from tensorcrp.base.namespace import followed, host
 from tensorcrp.base.notebook import search_summary, with_summary
 from tensorcrp.base.one_by_one import scoring_each
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Array, DaskArray, Samples, Stored
 from tensorcrp.storage.sources import map_samples
 

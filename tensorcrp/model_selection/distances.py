@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.shrinkage import shrunk_covariance
 from tensorcrp.base.types import Floats
-from tensorcrp.base.whitening import shrunk_covariance
 
 Distance = Literal["euclidean", "cosine", "both"]
 DISTANCES = ("euclidean", "cosine", "both")

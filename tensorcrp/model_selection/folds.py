@@ -25,12 +25,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
-from tensorcrp.base.memory import memory_limit
 from tensorcrp.base.namespace import host, spans
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
+from tensorcrp.base.resources import SMALL_PASSES, bounded_threads, memory_limit
+from tensorcrp.base.shrinkage import white_root
 from tensorcrp.base.validation import TooFewSamples
-from tensorcrp.base.whitening import white_root
 from tensorcrp.model_selection.distances import nearest, white_alike
 from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
 from tensorcrp.solver.full_rank import is_full

@@ -18,12 +18,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorcrp.base.estimator import TensorTransformer, check_samples
+from tensorcrp.base.estimator import TensorTransformer
 from tensorcrp.base.fitting import statistics
+from tensorcrp.base.gate import check_samples
 from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.projections import check_search_parameters, metric_of
+from tensorcrp.base.resources import SMALL_PASSES, bounded_threads
 from tensorcrp.base.state import replaced_at_once
-from tensorcrp.base.threads import SMALL_PASSES, bounded_threads
 from tensorcrp.base.types import (
     Array,
     ClassWeight,

@@ -15,11 +15,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from tensorcrp.persistence import _limits as limits
-from tensorcrp.persistence._building import call, three
 from tensorcrp.persistence._classes import CLASSIFIER_RULES, CLASSIFIERS
 from tensorcrp.persistence._fitted import check_rules
 from tensorcrp.persistence._json import ModelFormatError
-from tensorcrp.persistence._requests import state_of
+from tensorcrp.persistence._parts import call, state_of, three
 
 # Attributes that `predict` needs although their names are private.
 _PRIVATE = {

@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline
 
 from tensorcrp.files import FileClassifier
 from tensorcrp.persistence import _limits as limits
-from tensorcrp.persistence._building import call, three
 from tensorcrp.persistence._classes import (
     CLASSES,
     CLASSIFIERS,
@@ -32,6 +31,13 @@ from tensorcrp.persistence._fitted import (
     without_nested,
 )
 from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._parts import (
+    call,
+    state_of,
+    three,
+    with_requests,
+    with_requests_from,
+)
 from tensorcrp.persistence._pipelines import (
     files_apart,
     files_from,
@@ -43,11 +49,6 @@ from tensorcrp.persistence._pipelines import (
     scaler_from,
 )
 from tensorcrp.persistence._plain import Kind
-from tensorcrp.persistence._requests import (
-    state_of,
-    with_requests,
-    with_requests_from,
-)
 from tensorcrp.preprocessing import Motion
 from tensorcrp.scatter import ClassScatter
 

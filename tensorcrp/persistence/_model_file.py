@@ -7,17 +7,17 @@ texts (`_container`), replaced whole (`replacing`), and the same estimator from 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import sklearn
 
-from tensorcrp.base.files import replacing
+from tensorcrp.base.files import open_regular, replacing
 from tensorcrp.base.types import AnyPath
 from tensorcrp.persistence._container import pack, unpack
 from tensorcrp.persistence._estimators import kinds, model_from, take_apart
-from tensorcrp.persistence._files import open_model
 from tensorcrp.persistence._json import ModelFormatError, read_json, write_json
 from tensorcrp.persistence._limits import check_trees
 from tensorcrp.persistence._plain import Reader, Writer
@@ -123,7 +123,7 @@ def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
     ...     print(load(f"{folder}/mpca.safetensors"))
     MPCA(sizes=(4, 3))
     """
-    with open_model(path, max_bytes) as (file, size):
+    with _open_model(path, max_bytes) as (file, size):
         texts, arrays = unpack(file, size)
     minor = _check_version(texts)
     newer = minor > MINOR
@@ -176,7 +176,7 @@ def describe(path: AnyPath, *, max_bytes: int = 2**30) -> dict[str, Any]:
     ...     describe(f"{folder}/mpca.safetensors")["class"]
     'MPCA'
     """
-    with open_model(path, max_bytes) as (file, size):
+    with _open_model(path, max_bytes) as (file, size):
         texts, arrays = unpack(file, size)
     _check_version(texts)
     if TEXTS - set(texts):
@@ -227,3 +227,23 @@ def _versions():
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+@contextmanager
+def _open_model(path, largest):
+    """An open file and its size; pipes, devices, folders and large files raise."""
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise ModelFormatError(
+                f"{os.fspath(path)} has {size} bytes, more than max_bytes={largest}; "
+                "raise max_bytes if you trust it."
+            )
+        yield file, size
+
+
+def _opened(path):
+    try:
+        return open_regular(path)
+    except ValueError as error:
+        raise ModelFormatError(str(error)) from error

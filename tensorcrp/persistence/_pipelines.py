@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from tensorcrp.files import FileClassifier
-from tensorcrp.persistence._building import call, three
 from tensorcrp.persistence._classes import (
     CLASSES,
     CLASSIFIERS,
@@ -22,7 +21,7 @@ from tensorcrp.persistence._classes import (
 )
 from tensorcrp.persistence._fitted import check_rules
 from tensorcrp.persistence._json import ModelFormatError
-from tensorcrp.persistence._requests import state_of
+from tensorcrp.persistence._parts import call, state_of, three
 from tensorcrp.persistence._shapes import is_integer, is_shape
 from tensorcrp.preprocessing import Motion
 from tensorcrp.signals import ChannelImputer, ChannelScaler

@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tensorcrp.base.gate import compare_shape
 from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_integer, check_real
 from tensorcrp.base.types import Array, Floats, Shape
-from tensorcrp.base.validation import compare_shape, reject_unusable
+from tensorcrp.base.validation import reject_unusable
 
 
 class ChannelImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

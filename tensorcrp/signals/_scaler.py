@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tensorcrp.base.gate import compare_shape
 from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.types import Array, Floats, Shape
-from tensorcrp.base.validation import check_finite, compare_shape, reject_unusable
+from tensorcrp.base.validation import check_finite, reject_unusable
 
 CENTRES = ("channel", "sample", "none")
 

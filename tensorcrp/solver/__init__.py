@@ -13,7 +13,7 @@ Words that have one meaning here:
 - *block*: the factor of one mode, flattened to d numbers, and the rows contracted with
   all other factors, (n, d). A *block update* maximises J over one block.
 - *white* coordinates of a block: those in which the norm of W is that of the block.
-  (White *features*, in `tensorcrp.base.whitening`, are uncorrelated within classes.)
+  (White *features*, in `tensorcrp.base.shrinkage`, are uncorrelated within classes.)
 - *root* of a metric: ``S_m = R_m^{-1/2}``, see `metric`. (The *root* of a scatter, in
   `tensorcrp.scatter`, are rows A with ``A^T A`` equal to it.)
 - *overlap*: an inner product of a projection with an earlier one, in a block.

@@ -30,7 +30,7 @@ from tensorcrp.base.parameters import (
     random_source,
     with_argument,
 )
-from tensorcrp.base.threads import bounded_threads
+from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import (
     Array,
     Callback,

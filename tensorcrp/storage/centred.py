@@ -23,7 +23,7 @@ from tensorcrp.storage.device_samples import (
     device_sums,
     device_triangle,
 )
-from tensorcrp.storage.roots import ROWS, as_column, root_bytes, triangle
+from tensorcrp.storage.roots import ROWS, as_column, reflected, root_bytes, triangle
 from tensorcrp.storage.sources import source_of
 
 LOOK = 64  # rows that tell how large deviations are
@@ -199,31 +199,17 @@ class CentredRows(Rows):
         return ArrayRows.of(self[::step])
 
     def fewer(self):
-        """Rows with the same scatter, one fewer for every class.
-
-        The weighted deviations of a class sum to zero. A reflection
-        that maps the vector of ``s_i = sqrt(w_i)`` to the axis of sample 0 makes that
-        row zero and the others
-
-            ``s_i (X_i - Xbar) + s_0 (X_0 - Xbar) s_i / (|s| - s_0)``:
-
-        deviations from another centre. Sample 0 is the one of smallest weight, so that
-        rounding errors do not grow.
-        """
+        """Rows with the same scatter, one fewer for every class, see `reflected`."""
         used, centres = self.used, self.means.copy()
-        order = np.lexsort([used.weight, used.codes])
-        codes, starts = np.unique(used.codes[order], return_index=True)
-        firsts = order[starts]
+        firsts, shares = reflected(used.codes, used.weight)
         others = np.delete(np.arange(len(self)), firsts)
         if not len(others):
             return self
-        roots = np.sqrt(used.weight)
-        totals = np.sqrt(np.bincount(used.codes, used.weight))
-        for code, first in zip(codes, firsts, strict=True):
-            rest = totals[code] - roots[first]
-            if rest > 0:  # zero for one sample alone
+        for first, share in zip(firsts, shares, strict=True):
+            if share > 0:  # zero for one sample alone
+                code = used.codes[first]
                 deviation = used.fetch(slice(first, first + 1))[0] - self.means[code]
-                centres[code] -= roots[first] / rest * deviation
+                centres[code] -= share * deviation
         return type(self)(used.some(others), centres)
 
     def root(self, max_memory, least_ridge=0.0):

@@ -1,7 +1,7 @@
 """Roots of a scatter: rows ``A_j`` with ``sum_j <A_j, W>^2`` the scatter of W.
 
 In: rows (n, l_1, ..., l_N), as arrays or in blocks. Out: a triangular root with at most
-P rows, or fewer rows with nearly the same scatter; how many bytes a root takes, and
+P rows, or fewer rows with the same scatter, or nearly; how many bytes a root takes, and
 whether the scatter can do without a ridge.
 """
 
@@ -59,6 +59,32 @@ def shrink_rows(rows, number):
         return put(np.zeros((1, rows.shape[1])), rows), float(delta)
     shares = np.sqrt(1 - delta / squares[keep])
     return put((vectors[:, keep] * shares).T, rows) @ rows, float(delta)
+
+
+def reflected(codes, weight):
+    """How deviations from class means (r,) become one fewer per class.
+
+    The weighted deviations of a class sum to zero. A reflection that maps the vector of
+    ``s_i = sqrt(w_i)`` to the axis of sample 0 makes that row zero and the others
+
+        ``s_i (X_i - Xbar) + s_0 (X_0 - Xbar) s_i / (|s| - s_0)``:
+
+    deviations from another centre, ``Xbar - s_0 / (|s| - s_0) (X_0 - Xbar)``. Sample 0
+    is the one of smallest weight, so that rounding errors do not grow.
+
+    Returns
+    -------
+    firsts : ndarray of int, shape (c,)
+        Sample 0 of each class.
+    shares : ndarray of shape (c,)
+        ``s_0 / (|s| - s_0)``, or 0 where there is no other sample.
+    """
+    order = np.lexsort([weight, codes])
+    classes, starts = np.unique(codes[order], return_index=True)
+    firsts = order[starts]
+    roots = np.sqrt(weight[firsts])
+    rest = np.sqrt(np.bincount(codes, weight))[classes] - roots
+    return firsts, np.divide(roots, rest, where=rest > 0, out=np.zeros(len(rest)))
 
 
 def root_bytes(shape, dtype):

@@ -17,11 +17,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tensorcrp.base.files import check_replaceable, nothing_read
+from tensorcrp.base.files import check_replaceable
 from tensorcrp.base.notebook import samples_html, samples_lines
 from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.progress import progress
 from tensorcrp.base.types import AnyPath, Array, Integers
+from tensorcrp.base.validation import nothing_read
 from tensorcrp.video._decode import Plan, count_frames, read_into
 from tensorcrp.video._listing import listed
 from tensorcrp.video._opening import ClipError, import_av

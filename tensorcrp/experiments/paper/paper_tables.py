@@ -15,9 +15,9 @@ from tensorcrp.experiments.paper.classification_tables import (
     paper_figure,
     two_class,
 )
+from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.plans import FIGURE_SETS, TENSORS
 from tensorcrp.experiments.paper.published import PAPER_STARTS
-from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.tables import Score, Table, best_in_columns, best_in_lines
 
 RANKS = {1: "CRP k=1", 2: "CRP", 3: "CRP k=3", 4: "CRP k=4", 5: "CRP k=5"}

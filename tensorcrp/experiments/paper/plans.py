@@ -7,12 +7,12 @@ give one run, whose row says why it was skipped.
 from tensorcrp.experiments.data import Skip, load
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper.paper_methods import (
+    CLIMBS,
     paper_methods,
     rank_methods,
     start_methods,
 )
 from tensorcrp.experiments.paper.published import SIZES
-from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_cells
 from tensorcrp.experiments.runs import Run
 

@@ -11,15 +11,14 @@ from time import perf_counter
 
 from tensorcrp.experiments.classifiers import CLASSIFIERS
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
-from tensorcrp.experiments.earlier_rows import by_cell
-from tensorcrp.experiments.engine import run_all
+from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
 from tensorcrp.experiments.options import add_common, kept_runs, say, whole_number
 from tensorcrp.experiments.output import check_output, write_all
 from tensorcrp.experiments.paper import paper_tables
-from tensorcrp.experiments.paper.compact import compact, expand
 from tensorcrp.experiments.paper.page import page
+from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.plans import (
     EXPERIMENTS,
     FIGURE_SETS,
@@ -27,10 +26,9 @@ from tensorcrp.experiments.paper.plans import (
     plan,
     sets_of,
 )
-from tensorcrp.experiments.paper.sweeps import CLIMBS
 from tensorcrp.experiments.protocol_page import protocol_page, protocol_tables
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
-from tensorcrp.experiments.runs import row_defect
+from tensorcrp.experiments.runs import row_defect, run_all
 from tensorcrp.experiments.store import CPU, Store, check_file, write_whole
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import texts, wrapped

@@ -1,4 +1,9 @@
-"""Threads of BLAS and OpenMP: one for small products, the caller's number for large.
+"""What a process may take: threads of BLAS and OpenMP, and memory.
+
+In: the size of the data, or ``max_memory``. Out: a context with one thread for small
+products and the caller's number for large ones; a number of bytes, for None half of
+what is free: what the system calls available, or less if a control group (a container,
+a job of a cluster) sets a limit. Nothing but files of the system is read.
 
 Small products make BLAS threads wait for each other, for far longer than the work takes
 when other processes keep the cores busy.
@@ -13,17 +18,27 @@ the stack of its thread, on which it is no longer. A forked child has none of th
 threads of its parent, and does not wait for their work to end.
 """
 
+import mmap
 import os
 import sys
 from contextlib import contextmanager
+from math import inf
+from pathlib import Path
 from threading import RLock, get_ident
 
+import numpy as np
 from threadpoolctl import ThreadpoolController  # a dependency of scikit-learn
 
 # Bytes of data below which one thread is faster: in one large decomposition, and in
 # the statistics, fits and scores of a search. Block ascent always has one thread: its
 # passes are products with a few megabytes each, bound by memory.
 SMALL, SMALL_PASSES = 2**25, 2**28
+
+SHARE = 0.5  # of the free memory
+UNLIMITED = 2**26  # bytes that are not worth asking the system about
+UNKNOWN = 2**32  # taken as free where the system does not say
+
+# --- threads ------------------------------------------------------------------------
 
 
 @contextmanager
@@ -146,3 +161,87 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_LIMIT.lock.release,
         after_in_child=_LIMIT.after_fork,
     )
+
+
+# --- memory -------------------------------------------------------------------------
+
+
+def memory_limit(max_memory=None, wanted=UNLIMITED):
+    """The bytes given, or half of those free; small amounts are not limited."""
+    if max_memory is not None:
+        return max_memory
+    return inf if wanted < UNLIMITED else SHARE * available_memory()
+
+
+def available_memory(proc="/proc", groups="/sys/fs/cgroup"):
+    """Bytes that can be taken without pushing anything out."""
+    inside = [limit - used for limit, used in _group_limits(Path(proc), Path(groups))]
+    return max(0, min([_system(Path(proc)), *inside]))
+
+
+def _system(proc):
+    for line in _read(proc / "meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return 1024 * int(line.split()[1])
+    try:  # elsewhere only the whole is known
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return UNKNOWN
+
+
+def _group_limits(proc, groups):
+    """Limit and use of every control group that this process is in, both versions.
+
+    A limit counts for all groups below it. In a container the group of the process is
+    the root that it sees, whatever its name is outside.
+    """
+    for line in _read(proc / "self" / "cgroup").splitlines():
+        _, kinds, name = line.split(":", 2)
+        if kinds not in ("", "memory"):
+            continue
+        root, files = groups, ("max", "current")  # version 2
+        if kinds:
+            root, files = groups / kinds, ("limit_in_bytes", "usage_in_bytes")
+        below = Path(name.lstrip("/"))
+        for group in (below, *below.parents):
+            limit, used = (_read(root / group / f"memory.{file}") for file in files)
+            if limit.isdigit() and used.isdigit():
+                yield int(limit), int(used) - _cached(root / group)
+
+
+def _cached(group):
+    """Bytes of files that the group holds and that give way when asked."""
+    lines = _read(group / "memory.stat").splitlines()
+    stats = dict(line.split()[:2] for line in lines if line.count(" "))
+    own = stats.get("inactive_file", 0)  # version 1 has a total of its own
+    return int(stats.get("total_inactive_file", own))
+
+
+def _read(path):
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def release_pages(part):
+    """Give the pages of a memory map back that a part of it lies in.
+
+    They stay in the system's cache of files; counted as ours they would grow to the
+    size of the file. Changes of a private map (mode "c") would be lost: they stay.
+    """
+    if part.mode in ("r", "r+", "w+") and hasattr(mmap, "MADV_DONTNEED"):
+        # No more than these: the time of the call grows with what it is given.
+        part._mmap.madvise(mmap.MADV_DONTNEED, *_pages(part))
+
+
+def _pages(part):
+    """Where in its memory map a part lies, in bytes: first page and length."""
+    first = part.__array_interface__["data"][0]
+    steps = zip(part.shape, part.strides, strict=True)
+    ends = [(size - 1) * step for size, step in steps]
+    low = first + sum(end for end in ends if end < 0)
+    high = first + sum(end for end in ends if end > 0) + part.itemsize
+    base = np.frombuffer(part._mmap, np.uint8).__array_interface__["data"][0]
+    page = (low - base) // mmap.PAGESIZE * mmap.PAGESIZE
+    return page, high - base - page

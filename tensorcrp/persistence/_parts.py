@@ -1,15 +1,50 @@
-"""What `set_fit_request` and its relatives set, in a model file.
+"""An estimator and its parts: a class, its parameters, its state, its requests.
 
-In: an estimator that asks for metadata, such as ``sample_weight`` or ``groups``. Out: a
-dict ``{method: {argument: True, False, None or another name}}``, and from it the same
-requests. A file may ask for arguments that methods of the class have, and no others.
+In: an estimator. Out: what of it is state, and what `set_fit_request` and its relatives
+have set, ``{method: {argument: True, False, None or another name}}``. Or in: a dict
+with "class", "params" and "state", and a table of classes by name. Out: the three of
+them, checked, or an instance of the class. A file may ask for metadata, such as
+``sample_weight``, that methods of the class take as arguments, and for no others.
 """
+
+import inspect
+import warnings
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from tensorcrp.persistence._json import ModelFormatError
 
 NAME = "_metadata_request"
+
+
+def three(parts, classes):
+    """Class name, parameters and state of a dict that should have them."""
+    good = type(parts) is dict and set(parts) == {"class", "params", "state"}
+    good = good and type(parts["class"]) is str and type(parts["params"]) is dict
+    if not good or parts["class"] not in classes or type(parts["state"]) is not dict:
+        raise ModelFormatError(f"an object that is none of {', '.join(classes)}.")
+    for name in [*parts["params"], *parts["state"]]:
+        if type(name) is not str:
+            raise ModelFormatError("a parameter or attribute without a name.")
+    return parts["class"], parts["params"], parts["state"]
+
+
+def call(cls, params, newer=False):
+    """The class with its parameters; scikit-learn's constructors only keep them."""
+    known = inspect.signature(cls).parameters
+    unknown = sorted(set(params) - set(known))
+    if unknown and not newer:
+        raise ModelFormatError(f"{cls.__name__} has no parameters {unknown}."[:300])
+    if unknown:
+        warnings.warn(
+            f"the file has parameters of {cls.__name__} that this version does not "
+            f"know and leaves out: {str(unknown)[:200]}. Upgrade tensorcrp.",
+            stacklevel=2,
+        )
+    return cls(**{name: params[name] for name in params if name in known})
+
+
+# --- state and requests -------------------------------------------------------------
 
 
 def state_of(estimator, params):
