@@ -35,8 +35,8 @@ from tensorcrp.base.types import (
     Weighting,
 )
 from tensorcrp.solver.cp import mode_products
+from tensorcrp.solver.curves import final_values, sweeps_of_each
 from tensorcrp.solver.full_rank import is_full
-from tensorcrp.solver.model import final_values, sweeps_of_each
 from tensorcrp.solver.path import fit_path
 
 

@@ -41,15 +41,24 @@ TESTS = {
     "scatter": f"test_scatter.py {SHRINK}",
     "storage.centred": "test_scatter.py test_sources.py",
     "storage.merging": f"test_scatter.py {SHRINK}",
-    "solver.cp": "test_algebra.py test_ascent.py test_rows.py test_solver.py "
-    "test_full_rank.py test_devices.py",
     **dict.fromkeys(
-        ("solver.path", "solver.ascent", "solver.starts", "solver.directions"),
+        ("solver.cp", "solver.cp_form"),
+        "test_algebra.py test_ascent.py test_rows.py test_solver.py "
+        "test_full_rank.py test_devices.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("solver.path", "solver.solve_rows", "solver.ascent", "solver.starts"),
+            *("solver.directions", "solver.full_rank", "solver.lane_rows"),
+        ),
         "test_solve_checks.py test_ascent.py test_rows.py test_solver.py "
         "test_full_rank.py test_starts.py test_extending.py",
     ),
     **dict.fromkeys(
-        ("solver.rows", "solver.array_rows", "solver.blocks", "solver.linalg"),
+        (
+            *("solver.rows", "solver.array_rows", "solver.row_products"),
+            *("solver.blocks", "solver.linalg", "solver.products"),
+        ),
         "test_algebra.py test_ascent.py test_rows.py test_solver.py",
     ),
     **dict.fromkeys(

@@ -10,7 +10,7 @@ from tensorly.tenalg import inner, mode_dot, multi_mode_dot
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tensorcrp.base.resources import bounded_threads
-from tensorcrp.solver import ArrayRows, Rows, linalg
+from tensorcrp.solver import ArrayRows, Rows, cp_form, linalg, products
 from tensorcrp.solver import cp as algebra
 from tensorcrp.solver.linalg import cholesky_solve, choleskys, fold_rows, positive_solve
 from tensorcrp.solver.rows import empty_rows
@@ -73,9 +73,9 @@ def tucker_ranks(dense):
 def test_contraction_is_multi_mode_dot_for_every_mode(
     shape, rank, cache, few, monkeypatch
 ):
-    monkeypatch.setattr(linalg, "CACHE", cache)
-    monkeypatch.setattr(linalg, "FEW", few)  # column by column up to there
-    monkeypatch.setattr(linalg, "LARGE", 1)
+    monkeypatch.setattr(products, "CACHE", cache)
+    monkeypatch.setattr(products, "FEW", few)  # column by column up to there
+    monkeypatch.setattr(products, "LARGE", 1)
     X, factors = random_samples(shape), random_factors(shape, rank)
     samples = ArrayRows.of(X)
     for mode in range(len(shape)):
@@ -223,7 +223,7 @@ def test_what_rows_do_follows_from_their_blocks(shape):
 def test_blocks_that_are_read_give_the_same_products(
     shape, rank, large, dtype, rtol, monkeypatch
 ):
-    monkeypatch.setattr(linalg, "LARGE_SAMPLE", large)
+    monkeypatch.setattr(products, "LARGE_SAMPLE", large)
     X, factors = random_samples(shape).astype(dtype), random_factors(shape, rank)
     samples = ArrayRows.of(X)
 
@@ -271,7 +271,7 @@ def test_products_are_subtracted_in_place(d, p, n):
         expected = Z.copy()
         for lane in (1, 2):
             expected[lane] -= some[lane] @ S[lane, :p]
-        linalg.subtract_products(Z[1:3], some[1:3], S[1:3, :p])
+        products.subtract_products(Z[1:3], some[1:3], S[1:3, :p])
         assert_allclose(Z, expected, **ROUNDING)
 
 
@@ -280,7 +280,7 @@ def test_an_outer_product_is_subtracted_in_place():
     X, w, s = rng.standard_normal((3, 5, 4)), rng.standard_normal(5), np.arange(4.0)
     expected = X.copy()
     expected[1] -= np.outer(w, s)
-    linalg.subtract_outer(X[1], w, s)
+    products.subtract_outer(X[1], w, s)
     assert_allclose(X, expected, **ROUNDING)
 
 
@@ -289,14 +289,14 @@ def test_an_outer_product_is_subtracted_in_place():
 def test_lanes_are_contracted_with_their_own_vectors(lanes, T):
     rng = np.random.default_rng(0)
     X, vectors = rng.standard_normal((3, 2, 4, T)), rng.standard_normal((2, 2, 4))
-    found = linalg.contract_lanes(X, lanes, vectors)
+    found = products.contract_lanes(X, lanes, vectors)
     assert_allclose(found, np.einsum("blmt,bkm->bklt", X[lanes], vectors), **ROUNDING)
 
 
 @pytest.mark.parametrize("lanes", [[], [3], [0, 1, 2], [2, 1, 0], [0, 0], [0, 2]])
 def test_only_consecutive_lanes_are_a_slice(lanes):
     lanes = np.array(lanes, int)
-    found = linalg.consecutive(lanes)
+    found = products.consecutive(lanes)
     assert_array_equal(np.arange(5)[found], lanes)
     assert isinstance(found, slice) == (lanes.tolist() in ([3], [0, 1, 2]))
 
@@ -426,7 +426,7 @@ def test_cp_dense_is_cp_to_tensor(shape, rank):
         cp_to_tensor((np.ones(rank), [f[p] for f in factors])) for p in range(4)
     ]
     assert_allclose(algebra.cp_dense(factors), expected, **ROUNDING)
-    assert algebra.cp_shape(factors) == (4, *shape)
+    assert cp_form.cp_shape(factors) == (4, *shape)
 
 
 @shapes
@@ -447,7 +447,7 @@ def test_cp_tensor_is_a_tensorly_cp_tensor():
 @together("rank", [1, 2, 5])
 def test_cp_normalize_keeps_the_tensor_up_to_norm_and_sign(shape, rank):
     factors = random_factors(shape, rank, h=3)
-    normal, dense = algebra.cp_normalize(factors)
+    normal, dense = cp_form.cp_normalize(factors)
     flat = algebra.cp_dense(factors).reshape(3, -1)
     unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     sign = np.sign(np.take_along_axis(unit, abs(unit).argmax(axis=1)[:, None], axis=1))
@@ -458,8 +458,8 @@ def test_cp_normalize_keeps_the_tensor_up_to_norm_and_sign(shape, rank):
 
 @shapes
 def test_cp_normalize_is_idempotent(shape):
-    once, dense = algebra.cp_normalize(random_factors(shape, 3, h=2))
-    twice, again = algebra.cp_normalize(once)
+    once, dense = cp_form.cp_normalize(random_factors(shape, 3, h=2))
+    twice, again = cp_form.cp_normalize(once)
     assert_allclose(again, dense, atol=1e-12)
     for a, b in zip(once, twice, strict=True):
         assert_allclose(a, b, atol=1e-10)
@@ -470,7 +470,7 @@ def test_cp_normalize_does_not_see_the_scale_or_order_of_columns(shape):
     factors = random_factors(shape, 3, h=2)
     other = [factor[:, :, [2, 0, 1]] * 2.0 for factor in factors]
     other[0] = -other[0]
-    (normal, dense), (moved, same) = map(algebra.cp_normalize, (factors, other))
+    (normal, dense), (moved, same) = map(cp_form.cp_normalize, (factors, other))
     assert_allclose(same, dense, atol=1e-12)
     for a, b in zip(normal, moved, strict=True):
         assert_allclose(a, b, atol=1e-10)
@@ -478,7 +478,7 @@ def test_cp_normalize_does_not_see_the_scale_or_order_of_columns(shape):
 
 @together("rank", [1, 2, 4])
 def test_cp_normalize_shows_singular_vectors_at_order_2(rank):
-    (U, V), dense = algebra.cp_normalize(random_factors((5, 3), rank, h=2))
+    (U, V), dense = cp_form.cp_normalize(random_factors((5, 3), rank, h=2))
     for u, v, W in zip(U, V, dense, strict=True):
         weights = np.linalg.norm(u, axis=0) * np.linalg.norm(v, axis=0)
         expected = np.zeros(rank)
@@ -491,7 +491,7 @@ def test_cp_normalize_shows_singular_vectors_at_order_2(rank):
 
 @together("shape", [(4, 3, 2), (2, 3, 2, 2)])
 def test_cp_normalize_shares_weights_between_modes_and_orders_them(shape):
-    normal, _ = algebra.cp_normalize(random_factors(shape, 3, h=2))
+    normal, _ = cp_form.cp_normalize(random_factors(shape, 3, h=2))
     norms = np.array([np.linalg.norm(factor, axis=1) for factor in normal])
     assert_allclose(norms, np.broadcast_to(norms[0], norms.shape), atol=1e-12)
     assert np.all(np.diff(norms[0], axis=1) <= 1e-12)
@@ -512,14 +512,14 @@ def test_cp_truncate_is_the_best_approximation_at_order_2(shape, rank):
     tensors = random_samples(shape, 3)
     u, s, vt = np.linalg.svd(tensors, full_matrices=False)
     best = (u[:, :, :rank] * s[:, None, :rank]) @ vt[:, :rank]
-    cut = algebra.cp_dense(algebra.cp_truncate(tensors, rank))
+    cut = algebra.cp_dense(cp_form.cp_truncate(tensors, rank))
     assert_allclose(cut, best, atol=1e-12)
 
 
 @shapes
 @ranks
 def test_cp_truncate_has_no_dead_columns(shape, rank):
-    factors = algebra.cp_truncate(random_samples(shape, 2), rank)
+    factors = cp_form.cp_truncate(random_samples(shape, 2), rank)
     assert [f.shape for f in factors] == [(2, size, rank) for size in shape]
     for factor in factors:
         assert np.all(np.linalg.norm(factor, axis=1) > 0)
@@ -531,7 +531,7 @@ def test_cp_truncate_has_no_dead_columns(shape, rank):
 )
 def test_cp_truncate_terms_are_independent(shape, rank):
     """Equal terms would stay equal in block ascent: the rank would be lost."""
-    factors = algebra.cp_truncate(random_samples(shape, 2), rank)
+    factors = cp_form.cp_truncate(random_samples(shape, 2), rank)
     for some in zip(*factors, strict=True):
         terms = [cp_to_tensor((None, [f[:, [r]] for f in some])) for r in range(rank)]
         assert np.linalg.matrix_rank(np.reshape(terms, (rank, -1))) == rank
@@ -541,7 +541,7 @@ def test_cp_truncate_terms_are_independent(shape, rank):
 def test_cp_truncate_keeps_a_tensor_of_rank_one(shape):
     dense = algebra.cp_dense(random_factors(shape, 1, h=2))
     assert tucker_ranks(dense[0]) == [1] * len(shape)
-    cut = algebra.cp_truncate(dense, 1)
+    cut = cp_form.cp_truncate(dense, 1)
     assert_allclose(algebra.cp_dense(cut), dense, atol=1e-12)
 
 

@@ -85,15 +85,8 @@ DEPENDENCIES = (
     "sklearn.exceptions, scipy.linalg, tensorly, tensorly.tenalg, tensorly.cp_tensor"
 )
 LONGEST_MODULE = 300
-# Modules with more lines, up to 400, and why: most are to be divided or shortened.
+# Modules with more lines, up to 350, and why.
 LONGER = {
-    "solver.array_rows": "every product of rows in memory, whole or in blocks",
-    "solver.cp": "the one module that knows tensorly",
-    "solver.linalg": "the one module that calls BLAS and LAPACK",
-    "solver.model": "what is returned, with its documentation",
-    "solver.path": "public functions with long docstrings",
-    "solver.rows": "the interface of rows, with the contract of every method",
-    "model_selection.folds": "fits and scores of one fold",
     "model_selection.search": "the parameters of TensorCRPCV are two thirds of it",
 }
 FOLDERS = {"tensorcrp", "tests", "docs", "examples"}
@@ -227,7 +220,8 @@ def test_one_module_talks_to_tensorly_and_one_to_blas():
         low = {
             n for n in names if n.startswith(("scipy.linalg.blas", "scipy.linalg.la"))
         }
-        assert not low or dotted(path) == "solver.linalg", dotted(path)
+        homes = ("solver.linalg", "solver.products")
+        assert not low or dotted(path) in homes, dotted(path)
 
 
 def test_one_module_knows_other_array_libraries():
@@ -325,7 +319,7 @@ def test_import_changes_no_global_state(imported):
 def test_no_module_is_too_long():
     for path in MODULES:
         length = len(path.read_text(encoding="utf-8").splitlines())
-        most = 400 if dotted(path) in LONGER else LONGEST_MODULE
+        most = 350 if dotted(path) in LONGER else LONGEST_MODULE
         assert length <= most, f"{path.name} has {length} lines: split it"
 
 

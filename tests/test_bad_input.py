@@ -271,7 +271,7 @@ def must_not_run(*args, **kwargs):
 
 @pytest.fixture
 def no_solver(monkeypatch):
-    monkeypatch.setattr(path, "_solve_lanes", must_not_run)
+    monkeypatch.setattr(path, "solve_lanes", must_not_run)
 
 
 @cache
@@ -314,7 +314,7 @@ def test_fit_of_a_fitted_estimator(what, monkeypatch):
     features = model.transform(X)
     model.set_params(**case.params)
     with monkeypatch.context() as inside:
-        inside.setattr(path, "_solve_lanes", must_not_run)
+        inside.setattr(path, "solve_lanes", must_not_run)
         refused(model, lambda: case.call(model), case.error, case.words)
     np.testing.assert_array_equal(model.transform(X), features)
 
@@ -697,7 +697,7 @@ def test_fit_scatter(scatter, params, words, fitted, monkeypatch):
     if fitted:
         model.fit(X, Y)
     model.set_params(**params)
-    monkeypatch.setattr(path, "_solve_lanes", must_not_run)
+    monkeypatch.setattr(path, "solve_lanes", must_not_run)
     refused(model, lambda: model.fit_scatter(scatter), ValueError, words)
 
 

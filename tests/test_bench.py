@@ -20,7 +20,7 @@ from tensorcrp.experiments.bench.measure import peak_bytes, seconds
 from tensorcrp.experiments.bench.other_packages import cp_plsr, rows_of
 from tensorcrp.experiments.bench.report import Row, table
 from tensorcrp.scatter import ClassScatter
-from tensorcrp.solver import ArrayRows, Spec, blocks, fit_path
+from tensorcrp.solver import ArrayRows, Spec, fit_path, lane_rows
 
 
 def test_literal_sweep_is_algorithm_1(make_samples):
@@ -129,6 +129,6 @@ def test_every_bar_is_counted():
 def test_copies_and_growing_products_find_the_same(make_samples):
     X, y = make_samples((5, 4), n=40, n_classes=4, seed=1)
     fit = partial(fit_path, ClassScatter.from_samples(X, y), Spec(9, regs=(0.1, 1.0)))
-    assert not blocks.worth_copies([ArrayRows.of(X)], 10**6)
+    assert not lane_rows.worth_copies([ArrayRows.of(X)], 10**6)
     for copied, grown in zip(fit(), components.growing(fit), strict=True):
         assert_allclose(copied.projections, grown.projections, atol=1e-8)

@@ -17,7 +17,8 @@ from oracle import unvec, vec
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.solver import solve
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import cp_normalize, whitening
+from tensorcrp.solver.cp import whitening
+from tensorcrp.solver.cp_form import cp_normalize
 
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
 EXACT = {"rtol": 1e-8, "atol": 1e-8}

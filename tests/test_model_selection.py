@@ -226,13 +226,13 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
 def test_one_run_of_the_solver_for_all_folds_and_another_at_full_rank(
     n_jobs, bundles, monkeypatch
 ):
-    runs, solve = [], path._solve_lanes
+    runs, solve = [], path.solve_lanes
 
     def counted(sources, lanes, spec):
         runs.append(sorted((lane.source, lane.rank, lane.reg) for lane in lanes))
         return solve(sources, lanes, spec)
 
-    monkeypatch.setattr(path, "_solve_lanes", counted)
+    monkeypatch.setattr(path, "solve_lanes", counted)
     X, y = samples()
     with parallel_backend("threading"):
         search = TensorCRPCV(cv=4, n_jobs=n_jobs, **GRID).fit(X, y)
@@ -259,13 +259,13 @@ def test_one_run_of_the_solver_for_all_folds_and_another_at_full_rank(
 def test_vectors_longer_than_their_number_are_shortened(
     parameters, n_entries, monkeypatch
 ):
-    sizes, solve = [], path._solve_lanes
+    sizes, solve = [], path.solve_lanes
 
     def watched(sources, *args):
         sizes.extend(np.prod(within.row_shape) for _, within in sources)
         return solve(sources, *args)
 
-    monkeypatch.setattr(path, "_solve_lanes", watched)
+    monkeypatch.setattr(path, "solve_lanes", watched)
     X, y = samples((9, 8))
     parameters = PLAIN | {"ranks": ("full",), "n_components": 4} | parameters
     TensorCRPCV(cv=3, regs=(1.0,), **parameters).fit(X, y)

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.solver import solve
-from tensorcrp.solver.cp import cp_normalize
+from tensorcrp.solver.cp_form import cp_normalize
 from tensorcrp.solver.starts import random_start
 
 # Samples that are equal in all classes are among the cases.

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import TensorCRP
 from tensorcrp.solver import ArrayRows, Euclidean, Rows, Smoothness, directions
-from tensorcrp.solver.blocks import BlockView, DeflatedRows, LaneRows
+from tensorcrp.solver.blocks import BlockView, DeflatedRows
 from tensorcrp.solver.cp import cp_dense, mode_products
+from tensorcrp.solver.lane_rows import LaneRows
 from tensorcrp.solver.metric import LaneRoots
 
 SHAPE, LANES, RANK = (4, 3, 2), 3, 2

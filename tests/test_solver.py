@@ -13,11 +13,11 @@ from tensorcrp.solver import (
     Euclidean,
     Smoothness,
     Spec,
-    blocks,
     fit_path,
+    lane_rows,
     solve,
 )
-from tensorcrp.solver.cp import cp_normalize, cp_truncate
+from tensorcrp.solver.cp_form import cp_normalize, cp_truncate
 from tensorcrp.solver.starts import identity_start, random_start
 
 EXACT = {"rtol": 1e-8, "atol": 1e-8}
@@ -545,7 +545,7 @@ def test_deflated_copies_give_what_deflated_products_give(
     spec = Spec(6, ranks=(2, 1), regs=(0.1, 3.0), metrics=metrics, **how)
     models = []
     for choice in (True, False):
-        monkeypatch.setattr(blocks, "worth_copies", lambda *_, choice=choice: choice)
+        monkeypatch.setattr(lane_rows, "worth_copies", lambda *_, choice=choice: choice)
         models.append(fit_path(scatter, spec))
     for mine, other in zip(*models, strict=True):
         assert (mine.rank, mine.reg) == (other.rank, other.reg)

@@ -15,7 +15,8 @@ from math import prod
 import numpy as np
 
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import cp_from_dense, cp_truncate, unit_columns, whitening
+from tensorcrp.solver.cp import cp_from_dense, unit_columns, whitening
+from tensorcrp.solver.cp_form import cp_truncate
 
 
 @dataclass(frozen=True)

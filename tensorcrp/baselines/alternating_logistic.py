@@ -28,7 +28,8 @@ from scipy.special import logsumexp
 
 from tensorcrp.baselines.cp_classifier import mean_differences
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import cp_truncate, unit_columns, whitening
+from tensorcrp.solver.cp import unit_columns, whitening
+from tensorcrp.solver.cp_form import cp_truncate
 
 # L-BFGS where one mode is all there is, and where other modes move the target anyway.
 ALONE = {"maxiter": 5000, "ftol": 1e-14, "gtol": 1e-10, "maxcor": 20}

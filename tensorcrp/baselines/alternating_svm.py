@@ -20,7 +20,8 @@ from sklearn.svm import LinearSVC
 
 from tensorcrp.baselines.cp_classifier import mean_differences
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.cp import cp_truncate, unit_columns, whitening
+from tensorcrp.solver.cp import unit_columns, whitening
+from tensorcrp.solver.cp_form import cp_truncate
 
 # The dual solver of LIBLINEAR has one source of random numbers for the whole process.
 _ONE_AT_A_TIME = Lock()

@@ -19,7 +19,7 @@ from tensorcrp.base.types import Floats, RandomState, Rank
 from tensorcrp.baselines.alternating_svm import LOSSES, SvmProblem
 from tensorcrp.baselines.cp_classifier import CPClassifier
 from tensorcrp.baselines.tucker import documented
-from tensorcrp.solver.model import final_values
+from tensorcrp.solver.curves import final_values
 
 INNER_TOL, INNER_ITER = 1e-6, 5000
 

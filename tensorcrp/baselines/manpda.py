@@ -23,8 +23,8 @@ from tensorcrp.baselines.ridge_lda import VectorTransformer
 from tensorcrp.baselines.stiefel import ascend
 from tensorcrp.baselines.tucker import documented
 from tensorcrp.baselines.umlda import count_vectors
-from tensorcrp.solver.array_rows import at_hand
 from tensorcrp.solver.cp import cp_dense, sign_of_largest
+from tensorcrp.solver.lane_rows import at_hand
 from tensorcrp.solver.linalg import EPS
 
 

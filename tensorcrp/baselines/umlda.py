@@ -25,8 +25,8 @@ from tensorcrp.baselines.mode_rules import fisher
 from tensorcrp.baselines.modes import ratio
 from tensorcrp.baselines.ridge_lda import VectorTransformer
 from tensorcrp.baselines.tucker import documented
-from tensorcrp.solver.array_rows import at_hand
 from tensorcrp.solver.cp import sign_of_largest
+from tensorcrp.solver.lane_rows import at_hand
 from tensorcrp.solver.linalg import EPS
 
 

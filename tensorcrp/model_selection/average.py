@@ -28,13 +28,8 @@ from sklearn.metrics import check_scoring
 from tensorcrp.base.shrinkage import white_root
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.model_selection.distances import DistanceFeatures
-from tensorcrp.model_selection.folds import (
-    Search,
-    features_of,
-    fitted,
-    scored,
-    within_scatter,
-)
+from tensorcrp.model_selection.fold_scores import fitted, scored, within_scatter
+from tensorcrp.model_selection.folds import Search, features_of
 from tensorcrp.model_selection.grid import Grid
 
 

@@ -87,26 +87,9 @@ class FeatureClassifier(HostScore):
         """
         return self._classified("decision_function", X)
 
-    @property
-    def _takes_nearest(self):
-        """Whether points are scored by the nearest neighbour, by default."""
-        return self.estimator is None and self.class_weight is None
-
-    def _classifiers(self):
-        """The classifiers to choose from, unfitted."""
-        if self._takes_nearest:
-            # Either may be better: tests/measure_averages.py compares them.
-            return [KNeighborsClassifier(1), SVC(C=10)]
-        if self.estimator is None:
-            return [LogisticRegression(max_iter=1000)]
-        several = isinstance(self.estimator, (list, tuple))
-        return [
-            clone(each) for each in (self.estimator if several else [self.estimator])
-        ]
-
     def _offers(self, method):
         known = getattr(self, "estimator_", None)
-        return hasattr(self._classifiers()[0] if known is None else known, method)
+        return hasattr(classifiers_of(self)[0] if known is None else known, method)
 
     def _classified(self, method, X):
         """What a method of the classifier says of samples."""
@@ -129,6 +112,23 @@ class FeatureClassifier(HostScore):
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
         return tags
+
+
+def takes_nearest(search):
+    """Whether points of a search are scored by the nearest neighbour, by default."""
+    return search.estimator is None and search.class_weight is None
+
+
+def classifiers_of(search):
+    """The classifiers to choose from, unfitted."""
+    if takes_nearest(search):
+        # Either may be better: tests/measure_averages.py compares them.
+        return [KNeighborsClassifier(1), SVC(C=10)]
+    if search.estimator is None:
+        return [LogisticRegression(max_iter=1000)]
+    several = isinstance(search.estimator, (list, tuple))
+    each = search.estimator if several else [search.estimator]
+    return [clone(classifier) for classifier in each]
 
 
 def _by_classifier(distances, classifier, method, features):

@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorcrp.base.estimator import TensorTransformer
-from tensorcrp.base.fitting import statistics
 from tensorcrp.base.gate import check_samples
-from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.projections import check_search_parameters, metric_of
+from tensorcrp.base.projections import metric_of
 from tensorcrp.base.resources import SMALL_PASSES, bounded_threads
 from tensorcrp.base.state import replaced_at_once
 from tensorcrp.base.types import (
@@ -39,26 +37,18 @@ from tensorcrp.base.types import (
 )
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection.average import Average
-from tensorcrp.model_selection.classified import FeatureClassifier
+from tensorcrp.model_selection.classified import FeatureClassifier, classifiers_of
 from tensorcrp.model_selection.distances import Distance, DistanceFeatures
-from tensorcrp.model_selection.folds import Search, features_of, fitted, folds_of
-from tensorcrp.model_selection.grid import Grid, check_grids, sizes_of
-from tensorcrp.model_selection.ordering import (
-    check_ordered,
-    propose_ordered,
-    strengths_of,
+from tensorcrp.model_selection.fold_scores import fitted
+from tensorcrp.model_selection.folds import Search, features_of, folds_of
+from tensorcrp.model_selection.request import (
+    check_request,
+    grid_of,
+    options_of,
+    spec_of,
 )
 from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
-from tensorcrp.model_selection.selection import (
-    LEAST_LANES,
-    Options,
-    best_candidate,
-    one_seed,
-    score_points,
-)
-from tensorcrp.solver.objective import DiscriminantRatio
-from tensorcrp.solver.path import Spec
-from tensorcrp.storage.sources import source_of
+from tensorcrp.model_selection.selection import best_candidate, score_points
 
 
 class TensorCRPCV(FeatureClassifier, TensorTransformer):
@@ -297,18 +287,21 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
             new._check_parameters()
             X, y, weight = check_samples(new, X, y, sample_weight, lazy=True)
             folds = folds_of(new.cv, X, y, groups)
-            grid = new._grid(X, y, weight)
+            grid, new.ordered_ = grid_of(new, X, y, weight)
             fewest = min(len(np.unique(train)) for train, _ in folds)
             weight = np.ones(len(y)) if weight is None else weight
-            spec, shape = new._spec(max(grid.sizes)), new.sample_shape_
+            spec, shape = spec_of(new, max(grid.sizes)), new.sample_shape_
             metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
-            options = new._options(X)
+            options = options_of(new, X)
             with bounded_threads(X.nbytes, SMALL_PASSES):
                 scores, seen, models = score_points(search, grid, folds, options)
                 best = new._choose(grid, scores, seen)
                 new._refit(search, grid, best, folds, models, options)
         return self
+
+    def _check_parameters(self):
+        check_request(self)
 
     def _basis(self):
         """Flattened tensors (H, P) that a unit of each feature adds to a sample.
@@ -323,7 +316,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         """The best point from scores (folds, points), and those of the average."""
         self.cv_results_ = results_of(grid, scores, seen)
         means = self.cv_results_["mean_test_score"]
-        check_scores(means[seen > 0], self._classifiers()[0])
+        check_scores(means[seen > 0], classifiers_of(self)[0])
         best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])
@@ -354,49 +347,3 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         self.distances_.fit(features, sample_weight=search.weight)
         seen = self.distances_.transform(features)
         self.estimator_ = fitted(classifier, seen, search.y, search.weight)
-
-    def _options(self, X):
-        """How points and candidates are scored."""
-        one = isinstance(self.distance, str)
-        return Options(
-            classifiers=self._classifiers(),
-            distances=[self.distance] if one else list(self.distance),
-            scoring=self.scoring,
-            is_nearest=self._takes_nearest and self.scoring is None,
-            white=self.white,
-            race=self.race,
-            least_lanes=max(LEAST_LANES, self.average),
-            n_jobs=self.n_jobs if X is None or source_of(X).in_memory else None,
-            shown=bool(self.verbose),
-        )
-
-    def _grid(self, X, y, weight):
-        """The grid, with the strengths of smoothness in the form of `TensorCRP`."""
-        shape = X.shape[1:]
-        if self.ordered is not None or not any(self.smooth):
-            self.ordered_ = check_ordered(self.ordered, len(shape))
-        else:
-            scatter = statistics(X, y, weight, self.max_memory)
-            self.ordered_ = propose_ordered(scatter)
-        smooths = strengths_of(self.smooth, self.ordered_)
-        sizes = sizes_of(self.n_components, len(np.unique(y)), shape)
-        return Grid(smooths, list(self.ranks), list(self.regs), sizes)
-
-    def _spec(self, longest):
-        """What the solver is asked for in every fold."""
-        return Spec(
-            longest,
-            reg_scale=self.reg_scale,
-            objective=DiscriminantRatio(self.between),
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=one_seed(self.random_state),
-        )
-
-    def _check_parameters(self):
-        check_grids(self.ranks, self.regs, self.smooth)
-        check_integer("average", self.average)
-        check_search_parameters(self)
-        self._options(None).check()

@@ -20,7 +20,11 @@ from sklearn.metrics import check_scoring
 from tensorcrp.base.parameters import check_choice, check_flag, check_values
 from tensorcrp.base.progress import progress
 from tensorcrp.model_selection.distances import DISTANCES
-from tensorcrp.model_selection.folds import Scored, nearest_neighbour, score_folds
+from tensorcrp.model_selection.fold_scores import (
+    Scored,
+    nearest_neighbour,
+    score_folds,
+)
 
 # A race: on so many folds, with so many of the numbers of components (None: all), the
 # lanes that are left are scored; then this share of all lanes goes on.

@@ -25,8 +25,9 @@ from tensorcrp.solver.deflation import Deflation, PaperDeflation
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Metric, Smoothness
 from tensorcrp.solver.model import Model, Result
 from tensorcrp.solver.objective import DiscriminantRatio, Objective
-from tensorcrp.solver.path import fit_path, solve
+from tensorcrp.solver.path import fit_path
 from tensorcrp.solver.rows import Rows
+from tensorcrp.solver.solve_rows import solve
 from tensorcrp.solver.spec import Spec
 
 __all__ = [

@@ -14,52 +14,11 @@ import numpy as np
 
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.solver.cp import mode_products
-from tensorcrp.solver.linalg import contract, symmetric_gram, weighted_sums
+from tensorcrp.solver.linalg import symmetric_gram
+from tensorcrp.solver.products import contract, weighted_sums
 from tensorcrp.solver.rows import BLOCK_BYTES, Rows, empty_rows
 
 FEW_ROWS = 64  # copied at a time
-SMALL_BYTES = 2**25  # of all rows that are solved together
-
-
-def at_hand(given):
-    """Rows that may be read as a whole as an array in host memory; others as they are.
-
-    Parameters
-    ----------
-    given : Rows or ndarray of shape (n, l_1, ..., l_N)
-
-    Returns
-    -------
-    Rows
-        Rows on a device are copied, once.
-    """
-    rows = ArrayRows.of(given)
-    whole = rows.in_memory and not rows.is_array
-    return ArrayRows.of(np.asarray(rows)) if whole else rows
-
-
-def is_small(sources):
-    """Whether pairs of rows are arrays that are solved together at little cost.
-
-    What is saved does not grow with the rows: large ones are solved one by one, so that
-    there is one working copy at a time.
-    """
-    each = [rows for pair in sources for rows in pair]
-    return all(rows.is_array for rows in each) and (
-        sum(rows.nbytes for rows in each) <= SMALL_BYTES
-    )
-
-
-def of_one_length(parts):
-    """Rows of several sources, null rows added to the shorter ones."""
-    most = max(map(len, parts))
-    return [rows if len(rows) == most else _padded(rows, most) for rows in parts]
-
-
-def _padded(rows, n):
-    array = empty_rows((n, *rows.row_shape), rows.dtype)
-    array[: len(rows)], array[len(rows) :] = rows.array, 0.0
-    return ArrayRows.of(array)
 
 
 class ArrayRows(Rows):
@@ -266,16 +225,6 @@ class ArrayRows(Rows):
         """
         flat = self.flat.astype(float, copy=False)
         return flat.T @ flat
-
-    def singular_values(self) -> Floats:
-        """Singular values of the rows as vectors.
-
-        Returns
-        -------
-        ndarray of shape (min(n, P),)
-            The largest first.
-        """
-        return np.linalg.svd(self.flat, compute_uv=False)
 
     def transformed(self, matrices: Sequence[Array | None]) -> ArrayRows:
         """The rows after mode products.

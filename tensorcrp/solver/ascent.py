@@ -14,12 +14,13 @@ from itertools import groupby
 
 import numpy as np
 
-from tensorcrp.solver.blocks import BlockView, DeflatedRows, rows_in_metrics
+from tensorcrp.solver.blocks import BlockView, DeflatedRows
 from tensorcrp.solver.cp import column_norms, unit_columns, whitening
 from tensorcrp.solver.deflation import Found
-from tensorcrp.solver.linalg import consecutive
+from tensorcrp.solver.lane_rows import rows_in_metrics
 from tensorcrp.solver.metric import LaneRoots
 from tensorcrp.solver.objective import DiscriminantRatio, Objective
+from tensorcrp.solver.products import consecutive
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scipy.linalg import solve_triangular
 
 from tensorcrp.base.types import Array
 from tensorcrp.solver.cp import cp_dense, cp_gram, cp_sum
-from tensorcrp.solver.linalg import consecutive
+from tensorcrp.solver.products import consecutive
 
 
 class Deflation(ABC):

@@ -1,16 +1,15 @@
 """Paths: projections for many ridges, ranks and metrics in one run over the data.
 
-In: class statistics (`ClassScatter`) and a `Spec`, or plain rows ``(n, l_1, ..., l_N)``
-of the numerator and the denominator of
+In: class statistics (`ClassScatter`) and a `Spec`. Out: per combination h projections
+``W = [[U^(1), ..., U^(N)]]`` of CP rank k, found one after the other on data deflated
+by the earlier ones; each maximises
 
     J(W) = sum_i <between_i, W>^2 / (sum_i <within_i, W>^2 + lambda ||W||_F^2),
 
-the paper's objective (4) for ``W = [[U^(1), ..., U^(N)]]`` of CP rank k.
-Out: per combination h projections found one after the other on data deflated by the
-earlier ones, with the objective after every block update.
+the paper's objective (4), of which there is the value after every block update.
 
-Nothing here knows labels. Each combination of metric, rank, ridge and start is a
-*lane*; lanes run in lockstep and share each pass over the data. Arrays of lanes have
+Nothing here knows labels. Each combination of scatter, metric, rank, ridge and start is
+a *lane*; lanes run in lockstep and share each pass over the data. Arrays of lanes have
 the lane first.
 """
 
@@ -21,35 +20,28 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tensorcrp.base.parameters import (
-    check_integer,
-    check_real,
-    check_values,
     random_source,
     with_argument,
 )
 from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import (
-    Array,
-    Callback,
-    Init,
-    RandomSource,
     Rank,
     RegScale,
     Shape,
-    Stop,
 )
-from tensorcrp.base.validation import check_alike_rows, rows_array, unfit_rows
-from tensorcrp.solver.array_rows import ArrayRows, is_small, of_one_length
 from tensorcrp.solver.ascent import Ascent, Problem, SmallGain, climb
-from tensorcrp.solver.blocks import deflated_rows
-from tensorcrp.solver.deflation import Deflation, Found
+from tensorcrp.solver.deflation import Found
 from tensorcrp.solver.full_rank import Vectors, is_full, view_of
-from tensorcrp.solver.metric import Euclidean, LaneRoots, Metric
+from tensorcrp.solver.lane_rows import (
+    deflated_rows,
+    in_memory,
+    is_small,
+    of_one_length,
+)
+from tensorcrp.solver.metric import LaneRoots, Metric
 from tensorcrp.solver.model import Model, Result
-from tensorcrp.solver.objective import Objective
 from tensorcrp.solver.rows import Rows
 from tensorcrp.solver.spec import Lane, Spec
 from tensorcrp.solver.starts import Starter
@@ -128,13 +120,13 @@ def fit_paths(
         for each in some
     ]
     sources = [
-        (_in_memory(spec.objective.numerator(scatter)), scatter.within)
+        (in_memory(spec.objective.numerator(scatter)), scatter.within)
         for scatter, _ in asked
     ]
     results = [None] * len(lanes)
     for group in _groups(lanes, sources):
         some = [lanes[i] for i in group]
-        solve_some = _solve_vectors if is_full(some[0].rank, shape) else _solve_lanes
+        solve_some = _solve_vectors if is_full(some[0].rank, shape) else solve_lanes
         for i, result in zip(group, solve_some(sources, some, spec), strict=True):
             results[i] = result
     models = [[] for _ in asked]
@@ -166,147 +158,12 @@ def _solve_vectors(sources, lanes, spec):
     return [
         vectors.result(number, result)
         for number, result in enumerate(
-            _solve_lanes(vectors.sources, vectors.lanes, vectors.spec(spec))
+            solve_lanes(vectors.sources, vectors.lanes, vectors.spec(spec))
         )
     ]
 
 
-def solve(
-    between: ArrayLike | Rows,
-    within: ArrayLike | Rows,
-    lambdas: Sequence[float] | Array,
-    *,
-    n_components: int,
-    rank: int | Sequence[int] = 2,
-    init: Init = "lda",
-    n_init: int = 1,
-    max_iter: int = 20,
-    tol: float = 0.1,
-    stop: Stop | None = None,
-    modes: Sequence[int] | None = None,
-    rng: RandomSource = None,
-    callback: Callback | None = None,
-    objective: Objective | None = None,
-    deflation: Deflation | None = None,
-) -> list[Result]:
-    """Find compound rank-k projections for every lambda in one go.
-
-    Parameters
-    ----------
-    between : array-like of shape (c, l_1, ..., l_N), or Rows
-        Rows of the numerator: a NumPy array or nested lists of finite numbers. They
-        are few, and are read into memory.
-    within : array-like of shape (n, l_1, ..., l_N), or Rows
-        Rows of the denominator. They are not modified, and not copied if the sample
-        axis comes last in memory, as in `ClassScatter`.
-    lambdas : sequence of A floats
-        Ridges of at least 0, which share every pass over the rows.
-    n_components : int
-        Number of projections h.
-    rank : int or sequence of int, default=2
-        CP rank k; at order 1 it is 1 whatever is asked for. Several ranks share every
-        pass over the rows too.
-    init : {"lda", "identity", "random"}, callable, arrays or CPTensor, default="lda"
-        Start of each projection, as in `Spec`. The factors of a result are one too.
-    n_init : int, default=1
-        Starts per component, the best of which is kept.
-    max_iter : int, default=20
-        Sweeps over the modes per component.
-    tol : float, default=0.1
-        A component is done when a sweep raises J by at most this share.
-    stop : callable, default=None
-        Another stopping rule, as in `Spec`.
-    modes : sequence of int, default=None
-        Order of the block updates in a sweep; None for ``range(N)``.
-    rng : int, RandomState, Generator or None, default=None
-        Source of random starts; None for NumPy's global one, as in scikit-learn.
-    callback : callable, default=None
-        Called as ``callback(p, objective, n_iter, factors)`` after component p, as in
-        `Spec`. If it returns True, all results end with component p.
-    objective : Objective, default=None
-        What is maximised; None for `DiscriminantRatio`.
-    deflation : Deflation, default=None
-        What is subtracted after each projection; None for `PaperDeflation`.
-
-    Returns
-    -------
-    list of A `Result`
-        In the order of `lambdas`; with several ranks, rank by rank.
-
-    Examples
-    --------
-    Two ridges on class statistics, without the estimator:
-
-    >>> from sklearn.datasets import load_digits
-    >>> from tensorcrp import ClassScatter
-    >>> from tensorcrp.solver import solve
-    >>> X, y = load_digits().images, load_digits().target
-    >>> scatter = ClassScatter.from_samples(X, y)
-    >>> rows = scatter.between("classes"), scatter.root
-    >>> weak, strong = solve(*rows, [1e3, 1e5], rank=2, n_components=4)
-    >>> [factor.shape for factor in weak.factors]
-    [(4, 8, 2), (4, 8, 2)]
-    >>> bool(weak.objective[0] > strong.objective[0])
-    True
-    """
-    ranks = rank if isinstance(rank, (list, tuple, np.ndarray)) else [rank]
-    check_values("lambdas", lambdas)
-    check_values("rank", ranks)
-    for lam in lambdas:
-        check_real("every lambda", lam)
-    for k in ranks:
-        check_integer("rank", k)
-    random_source("rng", rng)
-    spec = Spec(
-        n_components,
-        objective=objective,
-        deflation=deflation,
-        init=init,
-        n_init=n_init,
-        max_iter=max_iter,
-        tol=tol,
-        stop=stop,
-        modes=modes,
-        random_state=rng,
-        callback=callback,
-    )
-    between = _in_memory(_rows("between", between))
-    rows = {"between": between, "within": _rows("within", within)}
-    shape, _ = shapes = [each.row_shape for each in rows.values()]
-    check_alike_rows(*shapes)
-    spec.check_shape(shape, ranks if len(shape) > 1 else ())
-    size = {name: _finite_norm(name, each) for name, each in rows.items()}
-    if size["within"] == 0 and min(lambdas) == 0:
-        raise ValueError(
-            "within is zero everywhere, so that J has no maximum with a lambda of 0; "
-            "give lambdas above 0."
-        )
-    metric = Euclidean()
-    lanes = [Lane(0, metric, k, lam, lam) for k in ranks for lam in lambdas]
-    return _solve_lanes([tuple(rows.values())], lanes, spec)
-
-
-def _rows(name, given):
-    """Rows of an array or nested lists; those of any other kind as they are."""
-    return given if isinstance(given, Rows) else ArrayRows.of(rows_array(name, given))
-
-
-def _in_memory(rows):
-    """Rows of an array or of any kind, as an array in memory."""
-    rows = ArrayRows.of(rows)
-    return rows if rows.is_array else ArrayRows.of(np.asarray(rows))
-
-
-def _finite_norm(name, rows):
-    """Norm of rows, or an error about NaN or squares that overflow: one pass."""
-    with np.errstate(all="ignore"):
-        total = np.linalg.norm(rows.array) if rows.is_array else rows.spread()[0].sum()
-    if not np.isfinite(total):
-        raise ValueError(unfit_rows(name, rows.blocks(rows.block_size)))
-    return total
-
-
-def _solve_lanes(sources, lanes, spec):
+def solve_lanes(sources, lanes, spec):
     """One `Result` per lane; rows of both kinds may live anywhere."""
     h, A, shape = spec.n_components, len(lanes), sources[0][0].row_shape
     ranks = [lane.rank for lane in lanes]

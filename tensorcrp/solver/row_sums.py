@@ -28,6 +28,7 @@ class RowSums:
     blocks: Any
     mapped: Any
     some: Any
+    flat: Any
 
     def energy(self, matrices: Sequence[Array | None]) -> float:
         """Sum of squares of the rows after mode products.
@@ -160,14 +161,14 @@ class RowSums:
         return mine.gram(mine if other is self else other)
 
     def singular_values(self) -> Floats:
-        """Singular values of the rows as vectors, after these were read into memory.
+        """Singular values of the rows as vectors.
 
         Returns
         -------
         ndarray of shape (min(n, P),)
             The largest first.
         """
-        return self.some(1).singular_values()
+        return np.linalg.svd(self.flat, compute_uv=False)
 
 
 def unit_rows(rows, least):

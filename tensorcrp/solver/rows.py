@@ -6,18 +6,13 @@ Out: the rows contracted with every factor but one, ``(K, l_m, n)``: the ``Z`` o
 ``<A, W> = <Z, U^(m)>``, which at order 2 is the paper's
 ``Tr(U^T X V) = vec(U)^T (I kron X) vec(V)`` (its fifth lemma).
 
-The modes are divided into two sides: a row is a matrix (L, R), L the product of the
-left modes and R that of the right ones. The product with all right factors serves every
-left mode and vice versa, so that a sweep reads the data twice for any N.
-
 Rows are never modified: see `blocks.DeflatedRows` for how they are deflated.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +21,7 @@ import numpy as np
 from tensorcrp.base.namespace import place_of
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.solver.blocks import DeflatedRows
-from tensorcrp.solver.cp import khatri_rao_of, split_modes
-from tensorcrp.solver.linalg import block_contraction
+from tensorcrp.solver.row_products import RowProducts
 from tensorcrp.solver.row_sums import RowSums
 
 if TYPE_CHECKING:
@@ -36,7 +30,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**20  # rows are worked on in blocks of about 1 MB, which are in cache
 
 
-class Rows(RowSums, ABC):
+class Rows(RowProducts, RowSums, ABC):
     """Tensors of one shape that can be contracted with CP factors.
 
     A new kind of rows implements `shape`, `blocks` and `reshape`; everything else
@@ -132,109 +126,10 @@ class Rows(RowSums, ABC):
         """Bytes that all rows take, or would take in memory."""
         return prod(self.shape) * self.dtype.itemsize
 
-    @cached_property
-    def split(self) -> int:
-        """Modes before this one are left modes."""
-        return split_modes(self.row_shape)
-
-    def is_left(self, mode: int) -> bool:
-        """Whether a mode is one of the left modes.
-
-        Parameters
-        ----------
-        mode : int
-            Number of the mode.
-
-        Returns
-        -------
-        bool
-            See `split`.
-        """
-        return mode < self.split
-
     @property
     def block_size(self) -> int:
         """Number of rows that are worked on together."""
         return max(1, BLOCK_BYTES // (8 * prod(self.row_shape)))
-
-    def mapped(self, linear: Callable[[Array], Array]) -> Iterator[tuple[slice, Array]]:
-        """What a linear function makes of blocks of rows.
-
-        Parameters
-        ----------
-        linear : callable
-            Rows (b, l_1, ..., l_N) -> ndarray of shape (b, ...).
-
-        Yields
-        ------
-        tuple of slice and ndarray
-            Where the block is among all rows, and the result.
-        """
-        for part, block in self.blocks(self.block_size):
-            yield part, linear(block.astype(self.dtype, copy=False))
-
-    def side_product(self, factors: Sequence[Array], left: bool) -> Array:
-        """Contract the modes of the other side: one pass over the data.
-
-        Parameters
-        ----------
-        factors : list of ndarray (l_m, K)
-            One per mode.
-        left : bool
-            Which side is kept.
-
-        Returns
-        -------
-        ndarray of shape (K, kept modes, n)
-            One contraction per column.
-        """
-        s, shape = self.split, self.row_shape
-        gone = khatri_rao_of(factors[s:] if left else factors[:s], factors)
-        vectors = np.ascontiguousarray(gone.T, self.dtype)  # or data were converted
-        kept = shape[:s] if left else shape[s:]
-        return self._product(vectors, left, prod(kept)).reshape(-1, *kept, len(self))
-
-    def _product(self, vectors, left, size):
-        """Vectors (K, R or L) -> (K, size, n), block by block."""
-        product = np.empty((len(vectors), size, len(self)), vectors.dtype)
-        contracted = block_contraction(vectors, left, prod(self.row_shape))
-        L = prod(self.row_shape[: self.split])
-
-        def linear(block):
-            return contracted(block.reshape(len(block), L, -1))
-
-        for part, rows in self.mapped(linear):
-            product[:, :, part] = rows.transpose(1, 2, 0)[: len(vectors)]
-        return product
-
-    def finish(self, product: Array, factors: Sequence[Array], mode: int) -> Array:
-        """Contract the kept side but one mode.
-
-        Parameters
-        ----------
-        product : ndarray of shape (K, kept modes, n)
-            From `side_product`.
-        factors : list of ndarray (l_m, K)
-            One per mode.
-        mode : int
-            The mode that is left.
-
-        Returns
-        -------
-        ndarray of shape (K, l_m, n)
-            The rows contracted with every factor but one.
-        """
-        K, *kept, n = product.shape
-        first = 0 if self.is_left(mode) else self.split
-        before, after = factors[first:mode], factors[mode + 1 : first + len(kept)]
-        Z = product
-        if after:
-            weights = khatri_rao_of(after, factors).T.astype(Z.dtype, copy=False)
-            Z = weights[:, None, None] @ Z.reshape(K, -1, weights.shape[1], n)
-        if before:
-            weights = khatri_rao_of(before, factors).T.astype(Z.dtype, copy=False)
-            Z = weights[:, None] @ Z.reshape(K, weights.shape[1], -1)
-        return Z.reshape(K, -1, n)
 
     def spread(self) -> Floats:
         """Sum of squares and largest magnitude of each entry.

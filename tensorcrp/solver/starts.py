@@ -14,7 +14,7 @@ from itertools import chain, cycle, islice
 
 import numpy as np
 
-from tensorcrp.solver.cp import cp_truncate
+from tensorcrp.solver.cp_form import cp_truncate
 from tensorcrp.solver.directions import ridge_directions
 from tensorcrp.solver.given import start_function
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from tensorcrp.experiments.bench.measure import seconds, synthetic, with_threads
 from tensorcrp.experiments.bench.report import Row
 from tensorcrp.scatter import ClassScatter
-from tensorcrp.solver import Spec, blocks, fit_path
+from tensorcrp.solver import Spec, fit_path, lane_rows
 
 REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -40,5 +40,5 @@ def components(args):
 
 def growing(fit):
     """What a function returns that fits without copies."""
-    with patch.object(blocks, "MOST_BYTES", 0):
+    with patch.object(lane_rows, "MOST_BYTES", 0):
         return fit()
