@@ -25,7 +25,7 @@ from tensorcrp.solver.deflation import Deflation, PaperDeflation
 from tensorcrp.solver.metric import Euclidean, GivenMetric, Metric, Smoothness
 from tensorcrp.solver.model import Model, Result
 from tensorcrp.solver.objective import DiscriminantRatio, Objective
-from tensorcrp.solver.path import fit_path
+from tensorcrp.solver.path import fit_path, fit_paths
 from tensorcrp.solver.rows import Rows
 from tensorcrp.solver.solve_rows import solve
 from tensorcrp.solver.spec import Spec
@@ -46,5 +46,6 @@ __all__ = [
     "Smoothness",
     "Spec",
     "fit_path",
+    "fit_paths",
     "solve",
 ]

@@ -28,11 +28,6 @@ def is_full(rank, shape):
     return rank == "full" or rank >= prod(shape) // max(shape)
 
 
-def view_of(lane):
-    """What tells apart the vectors that lanes look at: their source and metric."""
-    return lane.source, id(lane.metric)
-
-
 @dataclass(frozen=True)
 class Vectors:
     """Rows of both kinds as vectors, for lanes that may differ in source and metric.
@@ -62,7 +57,7 @@ class Vectors:
     @classmethod
     def of(cls, sources, lanes, n_components):
         """Rows in the coordinates of the metric of each lane."""
-        keys = [view_of(lane) for lane in lanes]
+        keys = [(lane.source, id(lane.metric)) for lane in lanes]
         pairs = [
             [_in_metric(rows, lane.metric) for rows in sources[lane.source]]
             for lane in dict(zip(keys, lanes, strict=True)).values()

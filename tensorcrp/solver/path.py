@@ -33,7 +33,7 @@ from tensorcrp.base.types import (
 )
 from tensorcrp.solver.ascent import Ascent, Problem, SmallGain, climb
 from tensorcrp.solver.deflation import Found
-from tensorcrp.solver.full_rank import Vectors, is_full, view_of
+from tensorcrp.solver.full_rank import Vectors, is_full
 from tensorcrp.solver.lane_rows import (
     deflated_rows,
     in_memory,
@@ -104,14 +104,27 @@ def fit_paths(
     asked : list of (ClassScatter, list of (metric, rank, reg))
         Class statistics, and the combinations to fit to them.
     spec : Spec
-        What to find for each combination, and how.
+        What to find for each combination, and how; its own combinations do not count.
 
     Returns
     -------
     list of lists of Model
-        In the order of the combinations.
+        One list per scatter, in the order of the combinations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tensorcrp import ClassScatter
+    >>> from tensorcrp.solver import Euclidean, Spec, fit_paths
+    >>> X, y = load_digits(return_X_y=True)
+    >>> halves = [ClassScatter.from_samples(X[i::2], y[i::2]) for i in (0, 1)]
+    >>> asked = [(half, [(Euclidean(), "full", 0.1)]) for half in halves]
+    >>> [model.projections.shape for (model,) in fit_paths(asked, Spec(4))]
+    [(4, 64), (4, 64)]
     """
-    shape = asked[0][0].shape
+    shape = _one_shape([scatter.shape for scatter, _ in asked])
+    for _, some in asked:
+        replace(spec, lanes=some)  # rejects bad combinations
     finite = [k for _, some in asked for _, k, _ in some if not is_full(k, shape)]
     spec.check_shape(shape, finite)
     lanes = [
@@ -136,6 +149,15 @@ def fit_paths(
     return models
 
 
+def _one_shape(shapes):
+    if len(set(shapes)) != 1:
+        raise ValueError(
+            "fit_paths needs at least one scatter, all of samples of one shape, got "
+            f"the shapes {shapes}; fit others in another call."
+        )
+    return shapes[0]
+
+
 def _groups(lanes, sources):
     """Numbers of the lanes that are solved together: where `is_small`, two groups.
 
@@ -143,10 +165,13 @@ def _groups(lanes, sources):
     all others, rank by rank and source by source.
     """
     together, groups, shape = is_small(sources), {}, sources[0][0].row_shape
+    metrics = {}  # numbers: the same lanes come in the same order, whatever runs
     for i, lane in enumerate(lanes):
         full = is_full(lane.rank, shape)
-        place = view_of(lane) if full else (str(lane.rank), lane.source)
+        number = metrics.setdefault(id(lane.metric), len(metrics))
+        place = lane.source, number
         apart = place if full else lane.source
+        place = place if full else (str(lane.rank), lane.source)
         key = full, None if together else apart
         groups.setdefault(key, []).append((place, i))
     return [[i for _, i in sorted(group)] for group in groups.values()]
