@@ -107,7 +107,7 @@ def test_functions_are_found():
         "tensorcrp.base.estimator.TensorTransformer.transform",
         "tensorcrp.scatter.ClassScatter.from_samples",
         "tensorcrp.scatter.ClassScatter.trace",
-        "tensorcrp.solver.rows.Rows.split",
+        "tensorcrp.solver.row_products.RowProducts.split",
         "tensorcrp.signals.window",
         "tensorcrp.datasets.load_digits",
     ):
