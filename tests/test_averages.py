@@ -147,42 +147,38 @@ def test_flags_switch_every_part_off():
 # Races --------------------------------------------------------------------------------
 
 
-def raced(scores, rounds, least):
-    """What a race knows, (folds, lanes, sizes), of the scores of all: line by line."""
-    known, alive = np.full(scores.shape, np.nan), list(range(scores.shape[1]))
-    for n_folds, n_sizes, count in rounds:
-        for lane in alive:
-            known[:n_folds, lane, :n_sizes] = scores[:n_folds, lane, :n_sizes]
-        means = {a: scores[:n_folds, a, :n_sizes].mean(axis=0) for a in alive}
-        ranked = sorted(alive, key=lambda a: (-means[a].max(), -means[a].sum(), a))
-        alive = sorted(ranked[: max(count, least)])
-    longest = 1 + max(means[a].argmax() for a in alive)
-    known[:, alive, :longest] = scores[:, alive, :longest]
-    return known
-
-
 def test_a_race_scores_survivors_as_without_it():
-    """Eight lanes of 24 with one size, then six with both, then these on all folds."""
+    """Two folds of all lanes; the others of the best six, up to their best sizes."""
     X, y = samples(noise=3.0)
     grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12))}
     grid |= {"scoring": "neg_log_loss"}  # hardly any ties, which rounding would decide
-    grid |= {"estimator": LogisticRegression()}
+    grid |= {"estimator": LogisticRegression(), "n_components": (2, 3, 5)}
     whole = TensorCRPCV(**grid, race=False).fit(X, y).cv_results_
     search = TensorCRPCV(**grid).fit(X, y)
     results = search.cv_results_
     folds = [f"split{i}_test_score" for i in range(4)]
-    scores = np.array([whole[name] for name in folds]).reshape(4, 24, -1)
-    n_sizes = scores.shape[2]
-    expected = raced(scores, [(2, 1, 8), (2, n_sizes, 0)], least=6).reshape(4, -1)
+    expected = np.array([whole[name] for name in folds])
+    first = expected[:2].mean(axis=0).reshape(-1, 3)
+    alive = np.argsort(-first.max(axis=1))[:6]
+    longest = 1 + first[alive].argmax(axis=1).max()
+    goes_on = np.zeros(first.shape, bool)
+    goes_on[alive, :longest] = True
+    expected[2:, ~goes_on.ravel()] = np.nan
     assert_allclose([results[name] for name in folds], expected, atol=1e-9)
     seen = results["n_splits"]
-    assert_array_equal(seen, np.isfinite(expected).sum(axis=0))
-    assert set(seen) == {0, 2, 4}
+    assert_array_equal(seen, np.where(goes_on.ravel(), 4, 2))
     assert all(seen[results["params"].index(point)] == 4 for point in search.members_)
     ranks = results["rank_test_score"]
-    assert ranks[seen == 4].max() < ranks[seen < 4].min()
-    means = results["mean_test_score"]
-    assert_array_equal(np.isnan(means), seen == 0)
+    assert ranks[seen == 4].max() < ranks[seen == 2].min()
+
+
+def test_ties_in_a_race_are_broken_by_the_other_numbers_of_components():
+    grid = Grid([0.0], [1], [0.1, 1.0, 10.0], [2, 5])
+    scores = np.array([[0.8, 0.9], [0.9, 0.9 - 1e-15], [0.9, 0.7]])
+    assert_array_equal(grid.survivors(scores, 1), [1])
+    assert_array_equal(grid.survivors(scores, 2), [0, 1])
+    scores[1, 0] = np.nan  # a score that is none is worse than any
+    assert_array_equal(grid.survivors(scores, 2), [0, 2])
 
 
 def test_a_race_leaves_as_many_lanes_as_are_averaged():

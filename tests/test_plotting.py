@@ -268,13 +268,10 @@ def test_paths_of_a_race(make_samples):
     X, y = make_samples((4, 3), n=60, seed=1)
     regs = tuple(np.logspace(-3, 2, 12))
     search = TensorCRPCV(ranks=(1, 2), regs=regs, n_components=(2, 3), cv=4).fit(X, y)
-    assert set(search.cv_results_["n_splits"]) == {0, 2, 4}
+    assert set(search.cv_results_["n_splits"]) == {2, 4}
     display = PathDisplay.from_estimator(search)
     assert display.best["reg"] == search.best_params_["reg"]
-    smooth = search.cv_results_["param_smooth"] == search.best_params_["smooth"]
-    seen = search.cv_results_["n_splits"][smooth] > 0
-    np.testing.assert_array_equal(np.isfinite(display.mean).ravel(), seen)
-    np.testing.assert_array_equal(np.isfinite(display.standard_error).ravel(), seen)
+    assert np.isfinite(display.mean).all() and np.isfinite(display.standard_error).all()
 
 
 def test_paths_over_any_parameter(search):

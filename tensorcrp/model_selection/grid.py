@@ -80,7 +80,7 @@ class Grid:
         around = np.nansum(three, axis=0) / known
         return np.take(around, np.argsort(order), axis=2).ravel()
 
-    def survivors(self, scores, alive, count):
+    def survivors(self, scores, count):
         """Numbers of the lanes that go on: those with the best points.
 
         Of lanes whose best points are equal, those whose points are good on the mean.
@@ -88,15 +88,11 @@ class Grid:
         Parameters
         ----------
         scores : ndarray of shape (lanes, sizes)
-            NaN where nothing is known.
-        alive : ndarray of int
-            The lanes to choose from.
         count : int
         """
-        known = np.nan_to_num(scores[alive], nan=-np.inf)
-        means = np.where(np.isfinite(known), known, 0.0).sum(axis=1)
+        known = np.nan_to_num(scores, nan=-1e300)
         best = np.round(known.max(axis=1) / TIE) * TIE
-        return np.sort(alive[np.lexsort((-means, -best))[:count]])
+        return np.sort(np.lexsort((-known.sum(axis=1), -best))[:count])
 
     def members(self, scores, count):
         """The best points, at most `count`, and their weights, which sum to one.

@@ -30,12 +30,10 @@ def results_of(grid, scores, seen):
     """``cv_results_`` of scores (folds, points), of which each point saw the first.
 
     A point that a race left out has NaN in the folds that it did not see, and the mean
-    of the others, if any. A point whose classifier gave NaN has that as its mean.
+    of the others. A point whose classifier gave NaN has that as its mean.
     """
     points = grid.points()
-    known = [
-        part[:k] if k else part[:1] for part, k in zip(scores.T, seen, strict=True)
-    ]
+    known = [part[:k] for part, k in zip(scores.T, seen, strict=True)]
     mean = np.array([part.mean() for part in known])
     std = np.array([part.std() for part in known])
     results = {f"param_{name}": _objects(points, name) for name in points[0]}

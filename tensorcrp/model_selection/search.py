@@ -94,11 +94,9 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, but not below 2.
     race : bool, default=True
-        Whether lanes (smoothness, rank, ridge) that are behind are left out, if there
-        are more than two folds. All are scored on two folds with the smallest number
-        of components, the best third then with every number. The best six, or as many
-        as points are averaged, see all folds, with no more components than were best
-        for one of them. False scores every point on every fold.
+        Whether only the best six lanes (smoothness, rank, ridge) after two folds, or as
+        many as points are averaged, see the other folds, with no more components than
+        were best for one of them. False scores every point on every fold.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
@@ -316,7 +314,7 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
         """The best point from scores (folds, points), and those of the average."""
         self.cv_results_ = results_of(grid, scores, seen)
         means = self.cv_results_["mean_test_score"]
-        check_scores(means[seen > 0], classifiers_of(self)[0])
+        check_scores(means, classifiers_of(self)[0])
         best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
-from math import ceil
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ from tensorcrp.model_selection.fold_scores import (
     score_folds,
 )
 
-# A race: on so many folds, with so many of the numbers of components (None: all), the
-# lanes that are left are scored; then this share of all lanes goes on.
-ROUNDS = ((2, 1, 1 / 3), (2, None, 0.0))
+FIRST_FOLDS = 2  # that all lanes see in a race
 LEAST_LANES = 6  # that go on, or as many as points are averaged
 
 
@@ -107,60 +104,35 @@ def score_points(search, grid, folds, options):
     models : list of dict
         Per fold, a `FoldModel` of every lane that saw all folds.
     """
-    scored = Scores(search, grid, folds, options)
-    alive, longest = np.arange(len(grid.lanes())), len(grid.sizes)
-    is_race = options.race and len(folds) > max(n for n, _, _ in ROUNDS)
-    for n_folds, n_sizes, share in ROUNDS if is_race else ():
-        count = max(options.least_lanes, ceil(share * len(grid.lanes())))
-        if count >= len(alive):
-            continue
-        scored.add(alive, n_folds, min(n_sizes or longest, longest))
-        means = scored.table[:n_folds].mean(axis=0)
-        alive = grid.survivors(means, alive, count)
-        longest = longest if n_sizes else _sizes_worth_it(means[alive])
-    scored.add(alive, len(folds), longest)
-    lanes = [scored.lanes[i] for i in alive]
-    models = [{lane: kept[lane] for lane in lanes} for kept in scored.models]
-    return scored.table.reshape(len(folds), -1), scored.seen.ravel(), models
+    lanes, longest = grid.lanes(), len(grid.sizes)
+    alive = np.arange(len(lanes))
+    table = np.full((len(folds), len(lanes), longest), np.nan)
+    seen, models = np.zeros(table.shape[1:], int), []
 
-
-class Scores:
-    """Scores of lanes on folds as far as they are known, and the models.
-
-    Attributes
-    ----------
-    table : ndarray of shape (folds, lanes, sizes)
-        NaN where nothing is known.
-    seen : ndarray of int, shape (lanes, sizes)
-        Number of folds, the first ones, of which something is known.
-    models : list of dict
-        Per fold, a `FoldModel` of every lane.
-    """
-
-    def __init__(self, search, grid, folds, options):
-        self.search, self.folds, self.options = search, folds, options
-        self.lanes, self.sizes = grid.lanes(), grid.sizes
-        self.seen = np.zeros((len(self.lanes), len(self.sizes)), int)
-        self.table = np.full((len(folds), *self.seen.shape), np.nan)
-        self.models = [{} for _ in folds]
-
-    def add(self, some, n_folds, n_sizes):
-        """Score some lanes on the first folds, with the first numbers of components.
-
-        A lane that is known with fewer components is fitted again, with all.
-        """
-        first, options = self.seen[some[0], n_sizes - 1], self.options
-        few = [self.lanes[i] for i in some]
-        score = partial(score_folds, self.search, few, self.sizes[:n_sizes])
+    def add(some, n_sizes, n_folds):
+        """Score some lanes on the folds up to a number, with the first sizes."""
+        few, start = [lanes[i] for i in some], len(models)
+        score = partial(score_folds, search, few, grid.sizes[:n_sizes])
         score = partial(score, options.score(), not options.is_nearest)
-        bundles = options.bundles(self.folds[first:n_folds])
+        bundles = options.bundles(folds[start:n_folds])
         shown = progress(bundles, "TensorCRPCV", options.shown)
         each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
-        new = [fold for bundle in each for fold in bundle]
-        for number, (scores, models) in enumerate(new, first):
-            self.table[number, some, :n_sizes] = scores
-            self.models[number].update(zip(few, models, strict=True))
-        self.seen[some, :n_sizes] = n_folds
+        for scores, kept in chain.from_iterable(each):
+            table[len(models), some, :n_sizes] = scores
+            models.append(dict(zip(few, kept, strict=True)))
+        seen[some, :n_sizes] = n_folds
+
+    if options.race and FIRST_FOLDS < len(folds) and options.least_lanes < len(alive):
+        add(alive, longest, FIRST_FOLDS)
+        so_far = table[:FIRST_FOLDS].mean(axis=0)
+        alive = grid.survivors(so_far, options.least_lanes)
+        longest = _sizes_worth_it(so_far[alive])
+        gone = set(lanes) - {lanes[i] for i in alive}
+        for kept in models:
+            for lane in gone:
+                del kept[lane]
+    add(alive, longest, len(folds))
+    return table.reshape(len(folds), -1), seen.ravel(), models
 
 
 def _sizes_worth_it(scores):

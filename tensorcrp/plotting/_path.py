@@ -104,11 +104,10 @@ class PathDisplay:
                 f"shape (folds, {', '.join(map(str, wanted))}), at least one fold."
             )
         folds = (~np.isnan(self.scores)).sum(axis=0)  # a race leaves some out
-        folds = np.where(folds > 0, folds, np.nan)
         self.mean = np.nansum(self.scores, axis=0) / folds
         squares = np.nansum((self.scores - self.mean) ** 2, axis=0)
         self.standard_error = np.sqrt(squares / np.maximum(folds - 1, 1) / folds)
-        self._best = np.unravel_index(np.nanargmax(self.mean), wanted)
+        self._best = np.unravel_index(self.mean.argmax(), wanted)
         if best is not None:
             self._best = tuple(self.grid[name].index(best[name]) for name in NAMES)
         self.best = {n: self.grid[n][i] for n, i in zip(NAMES, self._best, strict=True)}
