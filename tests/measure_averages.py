@@ -1,7 +1,7 @@
 """Which average of models is best: the choice of the defaults of TensorCRPCV.
 
     TENSORCRP_DATA=... python tests/measure_averages.py [NAME ...] [--per-class 5]
-        [--splits 3] [--rows FILE]
+        [--splits 3] [--folds 3] [--rows FILE]
 
 Defaults are chosen on `CHOSEN_ON`, every second set in the order of their names, and on
 synthetic clips; the other sets are left alone, so that what the pages report of them
@@ -49,6 +49,9 @@ BASE = {
     "distance": "both",
     "white": True,
     "longest": 9,
+    # Lanes that go on after two folds, first by their scores with c - 1 components
+    # alone, then by all: empty for none. Of three folds that is hardly a race.
+    "race": (),
 }
 REFITTED = {"models": "all", "count": 20}
 RULES = {
@@ -87,6 +90,9 @@ RULES = {
     "not white": {"white": False},
     "up to 2 (c - 1)": {"longest": 2},
     "up to 4 (c - 1)": {"longest": 4},
+    "race, 6 lanes": {"race": (None, 6)},
+    "race, 15 lanes": {"race": (None, 15)},
+    "race, 15 lanes by c - 1, then 6": {"race": (15, 6)},
 }
 
 
@@ -98,7 +104,7 @@ def samples(name):
     return clips.data, clips.target, None
 
 
-def scored_points(name, per_class, seed, stop):
+def scored_points(name, per_class, seed, stop, n_folds=3):
     """Grid, scores (folds, lanes, sizes), features of all lanes, labels.
 
     Features are those of training and test samples, by the models of every fold and,
@@ -113,7 +119,7 @@ def scored_points(name, per_class, seed, stop):
     metrics = [metric_of(each, None, X.shape[1:]) for each in grid.smooths]
     lanes = [(metrics[m], rank, reg) for m, rank, reg in grid.lanes()]
     spec = Spec(max(sizes), tol=stop[0], max_iter=stop[1], lanes=lanes)
-    folds = folds_of(3, X, y, None)
+    folds = folds_of(n_folds, X, y, None)
     both = [each.reshape(len(each), -1) for each in (X, tested)]
     scores, features = {True: [], False: []}, []
     for part, held_out in [*folds, (np.arange(len(y)), None)]:
@@ -145,6 +151,8 @@ def members(grid, scores, rule):
     ]
     sizes = np.array(grid.sizes) <= max(rule["longest"] * n, grid.sizes[0])
     by_fold = np.where(np.outer(allowed, sizes), scores, np.nan)
+    if rule["race"]:
+        by_fold = raced(grid, by_fold, *rule["race"])
     by_fold = by_fold.reshape(len(scores), -1)
     known = by_fold.mean(axis=0)
     order = grid.order(known)[: rule["count"]]
@@ -155,6 +163,16 @@ def members(grid, scores, rule):
         lane, which = divmod(int(point), len(grid.sizes))
         chosen.setdefault(lane, []).append((grid.sizes[which], float(weight)))
     return chosen
+
+
+def raced(grid, scores, short, count):
+    """NaN for lanes that a race leaves out: scores (folds, lanes, sizes)."""
+    means = scores[:2].mean(axis=0)
+    alive = grid.survivors(means[:, :1], short or len(means))
+    alive = alive[grid.survivors(means[alive], count)]
+    left = np.full(scores.shape, np.nan)
+    left[:, alive] = scores[:, alive]
+    return left
 
 
 def _scale(rule, scores):
@@ -195,10 +213,10 @@ def accuracy(grid, scores, features, y, truth, rule):
     return float(100 * np.mean(labels == truth))
 
 
-def study(name, per_class, seed, stop):
+def study(name, per_class, seed, stop, n_folds):
     """A row: accuracies of all rules."""
     start = time.process_time()
-    found = scored_points(name, per_class, seed, STOPS[stop])
+    found = scored_points(name, per_class, seed, STOPS[stop], n_folds)
     rules = {key: accuracy(*found, {**BASE, **more}) for key, more in RULES.items()}
     return {
         "data": name,
@@ -232,6 +250,7 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", default=(*CHOSEN_ON, "clips"))
     parser.add_argument("--per-class", type=int, default=5)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--stops", nargs="*", default=["one sweep"])
     parser.add_argument("--rows", type=Path, default=Path("averages.jsonl"))
     args = parser.parse_args()
@@ -244,7 +263,7 @@ if __name__ == "__main__":
                 for stop in args.stops:
                     if (name, args.per_class, seed, stop) in done:
                         continue
-                    rows.append(study(name, args.per_class, seed, stop))
+                    rows.append(study(name, args.per_class, seed, stop, args.folds))
                     with args.rows.open("a") as file:
                         file.write(json.dumps(rows[-1]) + "\n")
     some = [r for r in rows if r["train"] == args.per_class and r["data"] in args.names]
