@@ -14,10 +14,9 @@ from tensorcrp.experiments.bench import components
 from tensorcrp.experiments.bench.bench_page import bars, bench_section
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
-from tensorcrp.experiments.bench.exponents import exponent
-from tensorcrp.experiments.bench.literal import literal_sweep
+from tensorcrp.experiments.bench.larger_cases import exponent
 from tensorcrp.experiments.bench.measure import peak_bytes, seconds
-from tensorcrp.experiments.bench.other_packages import cp_plsr, rows_of
+from tensorcrp.experiments.bench.references import cp_plsr, literal_sweep, rows_of
 from tensorcrp.experiments.bench.report import Row, table
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import ArrayRows, Spec, fit_path, lane_rows

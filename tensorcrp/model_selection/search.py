@@ -6,8 +6,9 @@ Out: cross-validated scores of a classifier on the features, for every point of 
 grid, and an average of the models at the good points, of the folds and of all samples:
 one linear map with a classifier.
 
-All lanes (smoothness, rank, ridge) of a fold are one run of the solver, and components
-are nested, so a smaller h costs no fit: a grid costs a few fits, not one per point.
+All lanes (smoothness, rank, ridge) of small folds are one run of the solver, components
+are nested, and only the best lanes of two folds see the others: a grid costs a few
+dozen fits, not one per point and fold.
 """
 
 from __future__ import annotations
@@ -36,22 +37,19 @@ from tensorcrp.base.types import (
     Weighting,
 )
 from tensorcrp.crp import TensorCRP
-from tensorcrp.model_selection.average import Average
-from tensorcrp.model_selection.classified import FeatureClassifier, classifiers_of
+from tensorcrp.model_selection.chosen import ChosenModels
 from tensorcrp.model_selection.distances import Distance, DistanceFeatures
-from tensorcrp.model_selection.fold_scores import fitted
-from tensorcrp.model_selection.folds import Search, features_of, folds_of
+from tensorcrp.model_selection.folds import Search, folds_of
 from tensorcrp.model_selection.request import (
     check_request,
     grid_of,
     options_of,
     spec_of,
 )
-from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
-from tensorcrp.model_selection.selection import best_candidate, score_points
+from tensorcrp.model_selection.selection import score_points
 
 
-class TensorCRPCV(FeatureClassifier, TensorTransformer):
+class TensorCRPCV(ChosenModels, TensorTransformer):
     """TensorCRP with its parameters chosen, and models averaged, by cross-validation.
 
     Every point of a grid of smoothness, rank, ridge and number of components is scored
@@ -300,48 +298,3 @@ class TensorCRPCV(FeatureClassifier, TensorTransformer):
 
     def _check_parameters(self):
         check_request(self)
-
-    def _basis(self):
-        """Flattened tensors (H, P) that a unit of each feature adds to a sample.
-
-        Of an average these are the smallest tensors that have the features.
-        """
-        if len(self.members_) == 1:
-            return self.best_estimator_._basis()
-        return np.linalg.pinv(self.projections_).T
-
-    def _choose(self, grid, scores, seen):
-        """The best point from scores (folds, points), and those of the average."""
-        self.cv_results_ = results_of(grid, scores, seen)
-        means = self.cv_results_["mean_test_score"]
-        check_scores(means, classifiers_of(self)[0])
-        best, self.weights_ = grid.members(scores, self.average)
-        points, self.n_splits_ = grid.points(), len(scores)
-        self.best_index_ = int(best[0])
-        self.best_score_ = float(means[self.best_index_])
-        self.best_params_ = points[self.best_index_]
-        self.members_ = [points[i] for i in best]
-        warn_of_ends(grid, self)
-        return best
-
-    def _refit(self, search, grid, best, folds, models, options):
-        """The best point and the average on all samples, and the classifier."""
-        names = ("white", "reg_scale", "between", "init", "n_init", "max_iter", "tol")
-        shared = {name: getattr(self, name) for name in (*names, "max_memory")}
-        seed = search.spec.random_state
-        crp = TensorCRP(random_state=seed, **self.best_params_, **shared)
-        weight = None if np.ptp(search.weight) == 0 else search.weight
-        self.best_estimator_ = crp.fit(search.X, search.y, weight)
-        for name in ("components_", "factors_", "classes_", "n_iter_"):
-            setattr(self, name, getattr(crp, name))
-        average = Average.of(grid, best, self.weights_, self.white)
-        self.projections_ = crp.projections_
-        if len(best) > 1:
-            self.projections_ = average.projections(search, models)
-        chosen = best_candidate(search, average, folds, models, options)
-        distance, classifier, self.candidates_ = chosen
-        features = features_of(search.X, self.projections_)
-        self.distances_ = DistanceFeatures(distance)
-        self.distances_.fit(features, sample_weight=search.weight)
-        seen = self.distances_.transform(features)
-        self.estimator_ = fitted(classifier, seen, search.y, search.weight)

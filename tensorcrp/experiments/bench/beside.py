@@ -14,14 +14,18 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from tensorcrp import TensorCRP
-from tensorcrp.experiments.bench.literal import literal_sweep
 from tensorcrp.experiments.bench.measure import (
     peak_bytes,
     seconds,
     synthetic,
     with_threads,
 )
-from tensorcrp.experiments.bench.other_packages import cp_plsr, kale_mpca, rows_of
+from tensorcrp.experiments.bench.references import (
+    cp_plsr,
+    kale_mpca,
+    literal_sweep,
+    rows_of,
+)
 from tensorcrp.experiments.bench.report import Row
 from tensorcrp.scatter import ClassScatter
 

@@ -12,9 +12,7 @@ from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.experiments.bench.beside import gait, paper
-from tensorcrp.experiments.bench.components import components
-from tensorcrp.experiments.bench.device import device
-from tensorcrp.experiments.bench.exponents import exponents
+from tensorcrp.experiments.bench.larger_cases import components, device, exponents
 from tensorcrp.experiments.bench.measure import (
     busy_cores,
     peak_bytes,
