@@ -40,6 +40,7 @@ from tensorcrp.experiments.evidence import (
 from tensorcrp.experiments.evidence_page import (
     ablation_table,
     headline,
+    numbers_of_splits,
     section,
     slim,
     summary,
@@ -345,6 +346,18 @@ def test_sections_are_functions_of_rows(evidence):
     assert "first" not in again and again.endswith("After.\n")
     with pytest.raises(ValueError, match="no line"):
         with_section(page.replace("<!-- end", "<!-- no end"), "x", "third")
+
+
+def test_numbers_of_splits_are_said():
+    runs = {("a", "raw"): 3, ("b", "raw"): 3, ("a", "MPCA"): 2, ("b", "MPCA"): 3}
+    runs |= {("a", "HODA, smooth"): 1}
+    rows = [
+        row(data, i, name, 50) for (data, name), n in runs.items() for i in range(n)
+    ]
+    words = numbers_of_splits(ResultRows(rows))
+    assert "means of 3 splits; other numbers" in words
+    assert words.endswith(": MPCA (2 on a with 5 per class); HODA, smooth (1).")
+    assert numbers_of_splits(ResultRows(rows[:6])).endswith(" means of 3 splits.")
 
 
 def test_parts_stand_beside_the_whole():

@@ -5,6 +5,8 @@ hand: every sentence and table is a function of the rows. ``docs/evidence.py`` w
 them between two markers of a page.
 """
 
+import statistics
+
 from tensorcrp.base.results import chosen, size_words
 from tensorcrp.experiments.evidence import (
     CHOSEN_ON,
@@ -98,7 +100,7 @@ def section(rows):
     rows : list of dict
     """
     rows = ResultRows(rows)
-    parts = [HEAD, _time(rows), in_short(rows)]
+    parts = [HEAD, f"{_time(rows)} {numbers_of_splits(rows)}", in_short(rows)]
     for train in evidence_sizes(rows):
         tables = [summary_table(rows, train), sets_table(rows, train)]
         tables.append(gaps_table(rows, train))
@@ -119,6 +121,36 @@ def _time(rows):
     """How long the runs took."""
     hours = sum(row.get(CPU, row.get("seconds", 0.0)) for row in rows.all) / 3600
     return f"The {len(rows.all):,} runs took {hours:.1f} hours, one thread each."
+
+
+def numbers_of_splits(rows):
+    """How many splits the tables are means of: as a rule, and where not."""
+    cells = {}
+    for data in rows.data():
+        for train in rows.sizes(data):
+            for method in rows.methods():
+                if n := len(rows.cell(data, train, method)):
+                    cells.setdefault(method, {})[data, train] = n
+    usual = statistics.mode(n for mine in cells.values() for n in mine.values())
+    others = [
+        f"{method} ({words})"
+        for method, mine in cells.items()
+        if (words := _other_numbers(mine, usual))
+    ]
+    but = f"; other numbers of splits: {'; '.join(others)}" if others else ""
+    return f'An entry "-" was not run. Figures are means of {usual} splits{but}.'
+
+
+def _other_numbers(cells, usual):
+    """Of one method, {(data, size): splits}: the numbers that are not usual."""
+    if len(set(cells.values())) == 1:
+        n = next(iter(cells.values()))
+        return "" if n == usual else str(n)
+    return ", ".join(
+        f"{n} on {data} with {size_words(train)}"
+        for (data, train), n in cells.items()
+        if n != usual
+    )
 
 
 def in_short(rows):
