@@ -10,11 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
-from tensorcrp.experiments.bench import components
 from tensorcrp.experiments.bench.bench_page import bars, bench_section
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
-from tensorcrp.experiments.bench.larger_cases import exponent
+from tensorcrp.experiments.bench.larger_cases import exponent, growing
 from tensorcrp.experiments.bench.measure import peak_bytes, seconds
 from tensorcrp.experiments.bench.references import cp_plsr, literal_sweep, rows_of
 from tensorcrp.experiments.bench.report import Row, table
@@ -129,5 +128,5 @@ def test_copies_and_growing_products_find_the_same(make_samples):
     X, y = make_samples((5, 4), n=40, n_classes=4, seed=1)
     fit = partial(fit_path, ClassScatter.from_samples(X, y), Spec(9, regs=(0.1, 1.0)))
     assert not lane_rows.worth_copies([ArrayRows.of(X)], 10**6)
-    for copied, grown in zip(fit(), components.growing(fit), strict=True):
+    for copied, grown in zip(fit(), growing(fit), strict=True):
         assert_allclose(copied.projections, grown.projections, atol=1e-8)

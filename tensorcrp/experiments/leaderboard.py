@@ -19,7 +19,8 @@ from tensorcrp.experiments.evidence import (
     evidence_sizes,
     guessing,
 )
-from tensorcrp.experiments.evidence_page import PART, ablation_table, verdicts
+from tensorcrp.experiments.evidence_page import ablation_table
+from tensorcrp.experiments.evidence_words import PART, verdicts
 from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import ResultRows, seconds_of
 from tensorcrp.report.html_page import Part, page, wide
