@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.model_selection import search as module
+from tensorcrp.model_selection import selection
 from tensorcrp.model_selection.grid import Grid
 from tensorcrp.solver import path
 
@@ -222,10 +223,14 @@ def test_refit_is_a_fit_of_the_best_on_all_samples():
     assert_allclose(search.inverse_transform(search.transform(X)).shape, X.shape)
 
 
-@pytest.mark.parametrize("n_jobs, bundles", [(1, 1), (2, 2)])
+@pytest.mark.parametrize(
+    "n_jobs, small, bundles", [(1, True, 1), (2, True, 2), (1, False, 4)]
+)
 def test_one_run_of_the_solver_for_all_folds_and_another_at_full_rank(
-    n_jobs, bundles, monkeypatch
+    n_jobs, small, bundles, monkeypatch
 ):
+    if not small:
+        monkeypatch.setattr(selection, "SMALL_BYTES", 0)
     runs, solve = [], path.solve_lanes
 
     def counted(sources, lanes, spec):

@@ -24,6 +24,7 @@ from tensorcrp.model_selection.fold_scores import (
     nearest_neighbour,
     score_folds,
 )
+from tensorcrp.solver.lane_rows import SMALL_BYTES
 
 FIRST_FOLDS = 2  # that all lanes see in a race
 LEAST_LANES = 6  # that go on, or as many as points are averaged
@@ -68,10 +69,15 @@ class Options:
         check_flag("race", self.race)
         check_flag("white", self.white)
 
-    def bundles(self, folds):
-        """Folds that a process scores together: as many bundles as processes."""
-        processes = max(1, min(len(folds), effective_n_jobs(self.n_jobs)))
-        ends = np.linspace(0, len(folds), processes + 1).astype(int)
+    def bundles(self, folds, nbytes):
+        """Folds that are scored together: of small samples, a bundle per process.
+
+        Of others, where nothing is gained, one fold each: the bar moves more often.
+        """
+        count = max(1, min(len(folds), effective_n_jobs(self.n_jobs)))
+        if nbytes * len(folds) > SMALL_BYTES:
+            count = len(folds)
+        ends = np.linspace(0, len(folds), count + 1).astype(int)
         return [folds[first:last] for first, last in pairwise(ends)]
 
     def score(self):
@@ -114,7 +120,7 @@ def score_points(search, grid, folds, options):
         few, start = [lanes[i] for i in some], len(models)
         score = partial(score_folds, search, few, grid.sizes[:n_sizes])
         score = partial(score, options.score(), not options.is_nearest)
-        bundles = options.bundles(folds[start:n_folds])
+        bundles = options.bundles(folds[start:n_folds], search.X.nbytes)
         shown = progress(bundles, "TensorCRPCV", options.shown)
         each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
         for scores, kept in chain.from_iterable(each):
