@@ -213,9 +213,20 @@ def test_an_update_that_lowers_j_is_refused(rng, monkeypatch):
 )
 def test_done_when_the_last_updates_added_little(rng, begun, history, tol, done):
     ascent, _, _ = begin(rng, (4, 3))
-    ascent.begun[1], ascent.history[1] = begun, history
+    ascent.begun, ascent.history[1] = np.array([0.0, begun, 0.0]), history
     assert_array_equal(ascent._done(np.array([1]), SmallGain(tol)), [done])
     assert_array_equal(ascent.converged, [False, done, False])
+
+
+def test_without_a_rule_every_sweep_is_made(rng):
+    ascent, factors, _ = begin(rng, (4, 3))
+    always = type(ascent)(ascent.problem, ascent.found, ascent.which, factors)
+    climb([ascent], max_iter=3, stop=None)
+    climb([always], max_iter=3, stop=SmallGain(0.0))
+    assert_array_equal(ascent.n_iter, 3)
+    assert not ascent.converged.any()
+    for each in zip(ascent.factors, always.factors, strict=True):
+        assert_array_equal(*each)
 
 
 def test_at_order_1_the_start_is_taken_less_what_was_found(rng):

@@ -16,7 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from tensorcrp import ClassScatter, TensorCRP, TensorCRPCV
-from tensorcrp.model_selection import DistanceFeatures, GridEndWarning
+from tensorcrp.model_selection import DistanceFeatures, GridEndWarning, selection
 from tensorcrp.model_selection import folds as folds_module
 from tensorcrp.model_selection.grid import Grid
 from tensorcrp.model_selection.ordering import propose_ordered
@@ -170,6 +170,17 @@ def test_a_race_scores_survivors_as_without_it():
     assert all(seen[results["params"].index(point)] == 4 for point in search.members_)
     ranks = results["rank_test_score"]
     assert ranks[seen == 4].max() < ranks[seen == 2].min()
+
+
+def test_large_samples_are_fitted_as_a_whole_after_the_race(monkeypatch):
+    """Where folds are not solved together, the fit to all samples waits."""
+    X, y = samples(noise=3.0)
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12))}
+    together = TensorCRPCV(**grid).fit(X, y)
+    monkeypatch.setattr(selection, "SMALL_BYTES", 0)
+    apart = TensorCRPCV(**grid).fit(X, y)
+    assert together.members_ == apart.members_
+    assert_allclose(together.projections_, apart.projections_, rtol=1e-9, atol=1e-12)
 
 
 def test_ties_in_a_race_are_broken_by_the_other_numbers_of_components():

@@ -118,7 +118,9 @@ class Average:
             members.setdefault(lane, []).append((grid.sizes[which], float(weight)))
         return cls([lanes[i] for i in members], list(members.values()), white)
 
-    def projections(self, search: Search, models: Sequence[Any]) -> Floats:
+    def projections(
+        self, search: Search, models: Sequence[Any], n_folds: int
+    ) -> Floats:
         """Projections (H, P) of raw samples: every fold, then all samples.
 
         Parameters
@@ -127,16 +129,19 @@ class Average:
             Samples and how the solver works.
         models : list of dict
             Per fold, the `FoldModel` of every lane.
+        n_folds : int
+            Number of folds. If there is one more of the models, it is of all samples.
 
         Returns
         -------
         ndarray of shape (H, P)
             If that were more than P rows, P rows with the same distances.
         """
-        longest = max(size for each in self.members for size, _ in each)
-        (last,) = search.models(self.lanes, [search.weight], longest)
-        whole = dict(zip(self.lanes, last, strict=True))
-        rows = np.concatenate([self._rows(search, each) for each in (*models, whole)])
+        if len(models) == n_folds:
+            longest = max(size for each in self.members for size, _ in each)
+            (last,) = search.models(self.lanes, [search.weight], longest)
+            models = [*models, dict(zip(self.lanes, last, strict=True))]
+        rows = np.concatenate([self._rows(search, each) for each in models])
         more = len(rows) > rows.shape[1]
         return np.linalg.qr(rows, mode="r") if more else rows
 

@@ -68,7 +68,7 @@ class ChosenModels(FeatureClassifier):
         average = Average.of(grid, best, self.weights_, self.white)
         self.projections_ = crp.projections_
         if len(best) > 1:
-            self.projections_ = average.projections(search, models)
+            self.projections_ = average.projections(search, models, len(folds))
         chosen = best_candidate(search, average, folds, models, options)
         distance, classifier, self.candidates_ = chosen
         features = features_of(search.X, self.projections_)

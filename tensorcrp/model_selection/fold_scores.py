@@ -33,13 +33,11 @@ def score_folds(search, lanes, sizes, score, signed, folds):
         ``score(parts, size)``, see `nearest_neighbour` and `Scored`.
     signed : bool
         Whether the signs of features count.
-    folds : list of pairs of ndarray of int
-        Training and test samples. Small ones are solved together.
+    folds : list of pairs of ndarray of int, or None
+        Training and test samples. Small ones are solved together. None is a fit to all
+        samples, which leaves none to be scored: its scores are None.
     """
-    # The statistics skip what has no weight: no copy of the fold. A sample that comes
-    # several times counts as often.
-    n = len(search.y)
-    weights = [search.weight * np.bincount(train, minlength=n) for train, _ in folds]
+    weights = [_weights(search, fold) for fold in folds]
     with bounded_threads(search.X.nbytes, SMALL_PASSES):
         together = search.models(lanes, weights, sizes[-1])
         return [
@@ -48,8 +46,20 @@ def score_folds(search, lanes, sizes, score, signed, folds):
         ]
 
 
+def _weights(search, fold):
+    """Weights (n,) of the training samples: the statistics skip what has none.
+
+    No copy of the fold. A sample that comes several times counts as often.
+    """
+    if fold is None:
+        return search.weight
+    return search.weight * np.bincount(fold[0], minlength=len(search.y))
+
+
 def _scored_fold(search, models, sizes, score, signed, fold):
     """Scores (lanes, sizes) of the models of a fold, and the models."""
+    if fold is None:
+        return None, models
     scores, kept = [], []
     for found in models:
         features = search.features(found, signed)

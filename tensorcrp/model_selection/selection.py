@@ -108,9 +108,10 @@ def score_points(search, grid, folds, options):
     seen : ndarray of int, shape (points,)
         Number of folds that each point saw: the first ones.
     models : list of dict
-        Per fold, a `FoldModel` of every lane that saw all folds.
+        Per fold, a `FoldModel` of every lane that saw all folds; after a race of small
+        samples also those of all samples, which then cost next to nothing.
     """
-    lanes, longest = grid.lanes(), len(grid.sizes)
+    lanes, longest, wanted = grid.lanes(), len(grid.sizes), list(folds)
     alive = np.arange(len(lanes))
     table = np.full((len(folds), len(lanes), longest), np.nan)
     seen, models = np.zeros(table.shape[1:], int), []
@@ -120,13 +121,14 @@ def score_points(search, grid, folds, options):
         few, start = [lanes[i] for i in some], len(models)
         score = partial(score_folds, search, few, grid.sizes[:n_sizes])
         score = partial(score, options.score(), not options.is_nearest)
-        bundles = options.bundles(folds[start:n_folds], search.X.nbytes)
+        bundles = options.bundles(wanted[start:n_folds], search.X.nbytes)
         shown = progress(bundles, "TensorCRPCV", options.shown)
         each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
         for scores, kept in chain.from_iterable(each):
-            table[len(models), some, :n_sizes] = scores
+            if scores is not None:
+                table[len(models), some, :n_sizes] = scores
             models.append(dict(zip(few, kept, strict=True)))
-        seen[some, :n_sizes] = n_folds
+        seen[some, :n_sizes] = min(n_folds, len(folds))
 
     if options.race and FIRST_FOLDS < len(folds) and options.least_lanes < len(alive):
         add(alive, longest, FIRST_FOLDS)
@@ -137,7 +139,9 @@ def score_points(search, grid, folds, options):
         for kept in models:
             for lane in gone:
                 del kept[lane]
-    add(alive, longest, len(folds))
+        if search.X.nbytes * len(folds) <= SMALL_BYTES:
+            wanted.append(None)
+    add(alive, longest, len(wanted))
     return table.reshape(len(folds), -1), seen.ravel(), models
 
 
@@ -158,7 +162,7 @@ def best_candidate(search, average, folds, models, options):
     candidates = list(product(options.distances, options.classifiers))
     if len(candidates) == 1:
         return *candidates[0], []
-    pairs = list(zip(folds, models, strict=True))
+    pairs = list(zip(folds, models[: len(folds)], strict=True))
     shown = progress(pairs, "classifiers", options.shown)
     scores = average.scores(search, candidates, options.scoring, shown)
     table = [

@@ -139,14 +139,14 @@ class Ascent:
         self.problem, self.found, self.which = problem, found, which
         self.factors = [unit_columns(factor) for factor in factors]
         self.weights = np.prod([column_norms(factor) for factor in factors], axis=0)
-        self.objective, self.begun = np.full(B, -np.inf), np.zeros(B)
+        self.objective, self.begun = np.full(B, -np.inf), None
         self.scores = [rows.no_scores(B) for rows in problem.rows]
         self.history = [[] for _ in range(B)]
         self.n_iter = np.zeros(B, int)
         self.converged = np.zeros(B, bool)
 
     def steps(self, max_iter, stop):
-        """Sweep over the modes until `stop` says so.
+        """Sweep over the modes until `stop` says so; None never does.
 
         Yields
         ------
@@ -159,13 +159,15 @@ class Ascent:
             of both kinds of rows with the other side, see `DeflatedRows.begin`.
         """
         active, problem = np.arange(len(self.which)), self.problem
+        self.begun = None if stop is None else np.zeros(len(active))
         for _ in range(max_iter):
             self.n_iter[active] += 1
             for left, modes in groupby(problem.order_of_modes, key=problem.is_left):
                 products = yield self._raw(active), self.which[active], left
                 for mode in modes:
                     self._update(active, mode, products)
-                active = active[~self._done(active, stop)]
+                if stop is not None:
+                    active = active[~self._done(active, stop)]
                 if not len(active):
                     return
 
@@ -213,7 +215,7 @@ class Ascent:
             rows.block(product, view)
             for rows, product in zip(self.problem.rows, products, strict=True)
         ]
-        if not self.history[active[0]]:
+        if self.begun is not None and not self.history[active[0]]:
             # A good start is known by how little the first sweep adds to it.
             U = factors[mode] * self.weights[active][:, None] @ back
             u = U.transpose(0, 2, 1).reshape(len(U), -1)

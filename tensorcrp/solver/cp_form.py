@@ -27,35 +27,36 @@ def cp_truncate(tensors, rank):
 def _leading_term(tensors):
     """Factors (B, l_m, 1) of a rank-one tensor, by singular vectors mode by mode.
 
-    The first factor has the weight for which nothing more of the term is left.
+    The first factor has the weight for which nothing more of the term is left: its
+    inner product with the tensor, the product of the singular values.
     """
     B, *shape = tensors.shape
-    vectors, part = [], tensors
-    for size in shape[:-1]:
-        u, part = _leading_pairs(part.reshape(B, size, -1))
+    vectors, part, weight = [], tensors, np.ones((B, 1))
+    for size in shape[:-1] or [1]:  # a vector is a row
+        u, part, value = _leading_pairs(part.reshape(B, size, -1))
         vectors.append(u)
-    factors = [vector[:, :, None] for vector in [*vectors, part]]
-    factors[-1] = np.where(factors[-1].any(axis=1, keepdims=True), factors[-1], 1.0)
-    factors[-1] = unit_columns(factors[-1])
-    weight = (tensors * cp_dense(factors)).reshape(B, 1, -1).sum(axis=2, keepdims=True)
+        weight = weight * value
     # A null column would stay null in block ascent: keep its direction.
-    weight[weight == 0] = 1e-100
-    return [factors[0] * weight, *factors[1:]]
+    weight = np.where(weight == 0, 1e-100, weight)
+    modes = [*vectors, part][-len(shape) :]
+    first, *others = (vector[:, :, None] for vector in modes)
+    return [first * weight[..., None], *others]
 
 
 def _leading_pairs(matrices):
-    """Leading left and right singular vectors (B, a), (B, b) of matrices (B, a, b).
+    """Leading singular vectors (B, a), (B, b) and values (B, 1) of (B, a, b).
 
     From the smaller Gram matrices; any unit vectors of a null matrix.
     """
     if matrices.shape[1] > matrices.shape[2]:
-        return _leading_pairs(matrices.transpose(0, 2, 1))[::-1]
+        v, u, values = _leading_pairs(matrices.transpose(0, 2, 1))
+        return u, v, values
     u = top_eigenvectors(matrices @ matrices.transpose(0, 2, 1))
     v = (u[:, None] @ matrices)[:, 0]
-    sizes = column_norms(v[..., None])
-    null = sizes[:, 0] == 0  # or too small for its square to be a number
+    values = column_norms(v[..., None])
+    null = values[:, 0] == 0  # or too small for its square to be a number
     v[null] = np.eye(1, v.shape[1])
-    return u, v / np.where(sizes > 0, sizes, 1.0)
+    return u, v / np.where(values > 0, values, 1.0), values
 
 
 def cp_normalize(factors):

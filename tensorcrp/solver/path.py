@@ -249,13 +249,18 @@ def _roots(lanes, shape):
 def _next_component(problem, found, starter, spec):
     """Find one more projection of every lane: ascents, and the best lane of each."""
     ascents = [Ascent(problem, found, *each) for each in starter.lanes(found)]
-    climb(ascents, spec.max_iter, spec.stop or SmallGain(spec.tol))
+    climb(ascents, spec.max_iter, _rule(spec))
     winners = [_best_lane(a.objective, starter.n_init) for a in ascents]
     found.add(ascents, winners)
     for i, rows in enumerate(problem.rows):
         rows.keep(_joined(ascents, winners, [a.scores[i] for a in ascents]))
     starter.deflate(found)
     return ascents, winners
+
+
+def _rule(spec):
+    """When a projection is done; None where it gets all sweeps."""
+    return spec.stop or (SmallGain(spec.tol) if spec.tol else None)
 
 
 def _best_lane(objective, n_init):

@@ -178,7 +178,7 @@ def search(args):
             "tuned RBF SVM": partial(svm.fit, flat, y),
             "TensorCRPCV": partial(ours.fit, X, y),
         }
-        times = seconds(models, repeats=1)
+        times = seconds(models, repeats=1 if args.small else 2)
         case = f"search: {name}, {len(X)} of {'x'.join(map(str, shape))}, {c} classes"
         part = [Row(case, m, time, time / times[unit]) for m, time in times.items()]
         rows += [*part[:-1], part[-1].at_most(bar)]
