@@ -98,6 +98,59 @@ def one_seed(random_state):
     return random_state
 
 
+class FoldTable:
+    """Scores of lanes with numbers of components, fold after fold.
+
+    Parameters
+    ----------
+    search : Search
+    grid : Grid
+    folds : list of pairs of ndarray of int
+    options : Options
+
+    Attributes
+    ----------
+    scores : ndarray of shape (folds, lanes, sizes)
+        NaN where a lane with so many components has not been scored.
+    seen : ndarray of int, shape (lanes, sizes)
+        Number of folds that each has seen: the first ones.
+    models : list of dict
+        Per fold so far, a `FoldModel` of every lane.
+    """
+
+    def __init__(self, search, grid, folds, options):
+        self.search, self.grid, self.options = search, grid, options
+        self.scores = np.full((len(folds), len(grid.lanes()), len(grid.sizes)), np.nan)
+        self.seen, self.models = np.zeros(self.scores.shape[1:], int), []
+
+    def add(self, lanes, n_sizes, folds):
+        """Score some lanes on the next folds, with the first numbers of components.
+
+        The last fold may be None, for a fit to all samples that is not scored.
+        """
+        search, options, few = self.search, self.options, self._named(lanes)
+        score = partial(score_folds, search, few, self.grid.sizes[:n_sizes])
+        score = partial(score, options.score(), not options.is_nearest)
+        bundles = options.bundles(folds, search.X.nbytes)
+        shown = progress(bundles, "TensorCRPCV", options.shown)
+        each = Parallel(n_jobs=options.n_jobs)(delayed(score)(some) for some in shown)
+        for scores, kept in chain.from_iterable(each):
+            if scores is not None:
+                self.scores[len(self.models), lanes, :n_sizes] = scores
+                self.seen[lanes, :n_sizes] += 1
+            self.models.append(dict(zip(few, kept, strict=True)))
+
+    def keep(self, lanes):
+        """Let go of the models of all other lanes."""
+        few = self._named(lanes)
+        self.models = [{lane: each[lane] for lane in few} for each in self.models]
+
+    def _named(self, lanes):
+        """The smoothness, rank and ridge of lanes."""
+        every = self.grid.lanes()
+        return [every[i] for i in lanes]
+
+
 def score_points(search, grid, folds, options):
     """Scores of points on folds, and the models that they belong to.
 
@@ -111,38 +164,18 @@ def score_points(search, grid, folds, options):
         Per fold, a `FoldModel` of every lane that saw all folds; after a race of small
         samples also those of all samples, which then cost next to nothing.
     """
-    lanes, longest, wanted = grid.lanes(), len(grid.sizes), list(folds)
-    alive = np.arange(len(lanes))
-    table = np.full((len(folds), len(lanes), longest), np.nan)
-    seen, models = np.zeros(table.shape[1:], int), []
-
-    def add(some, n_sizes, n_folds):
-        """Score some lanes on the folds up to a number, with the first sizes."""
-        few, start = [lanes[i] for i in some], len(models)
-        score = partial(score_folds, search, few, grid.sizes[:n_sizes])
-        score = partial(score, options.score(), not options.is_nearest)
-        bundles = options.bundles(wanted[start:n_folds], search.X.nbytes)
-        shown = progress(bundles, "TensorCRPCV", options.shown)
-        each = Parallel(n_jobs=options.n_jobs)(delayed(score)(f) for f in shown)
-        for scores, kept in chain.from_iterable(each):
-            if scores is not None:
-                table[len(models), some, :n_sizes] = scores
-            models.append(dict(zip(few, kept, strict=True)))
-        seen[some, :n_sizes] = min(n_folds, len(folds))
-
+    table = FoldTable(search, grid, folds, options)
+    alive, longest, rest = np.arange(len(grid.lanes())), len(grid.sizes), folds
     if options.race and FIRST_FOLDS < len(folds) and options.least_lanes < len(alive):
-        add(alive, longest, FIRST_FOLDS)
-        so_far = table[:FIRST_FOLDS].mean(axis=0)
+        table.add(alive, longest, folds[:FIRST_FOLDS])
+        so_far = table.scores[:FIRST_FOLDS].mean(axis=0)
         alive = grid.survivors(so_far, options.least_lanes)
         longest = _sizes_worth_it(so_far[alive])
-        gone = set(lanes) - {lanes[i] for i in alive}
-        for kept in models:
-            for lane in gone:
-                del kept[lane]
-        if search.X.nbytes * len(folds) <= SMALL_BYTES:
-            wanted.append(None)
-    add(alive, longest, len(wanted))
-    return table.reshape(len(folds), -1), seen.ravel(), models
+        table.keep(alive)
+        small = search.X.nbytes * len(folds) <= SMALL_BYTES
+        rest = [*folds[FIRST_FOLDS:], *([None] if small else [])]
+    table.add(alive, longest, rest)
+    return table.scores.reshape(len(folds), -1), table.seen.ravel(), table.models
 
 
 def _sizes_worth_it(scores):
