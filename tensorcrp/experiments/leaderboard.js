@@ -166,7 +166,7 @@ function table() {
   $("count").textContent = `${shown.length} methods, ${sets} sets`;
   const whole = shown.filter((line) => line.whole);
   pareto(whole);
-  differences(whole, wanted.length);
+  differences(whole, sets);  // sizes of one set are not independent
   toAddress();
 }
 
