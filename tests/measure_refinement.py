@@ -143,4 +143,4 @@ if __name__ == "__main__":
     with threadpool_limits(1):
         for each in sys.argv[1:] or NAMES:
             print(study(each), flush=True)
-    print(f"\n{process_time() / 60:.1f} minutes of processor time")
+    print(f"\n{process_time():.0f} s of processor time")
