@@ -55,15 +55,17 @@ cosines = np.linalg.svd(found.T @ planted, compute_uv=False)
 print("cosines of principal angles:", np.round(cosines, 3))
 
 # %%
-# The planted and the found tensor, slice by slice along the last mode. The found one is
-# the tensor of the span that is nearest to the first planted one.
+# The planted and the found tensor: four slices of the last mode. The found one is the
+# tensor of the span that is nearest to the first planted one.
 
 flat = crp.components_.reshape(2, -1)
 turn = np.linalg.lstsq(flat.T, made.components[0].ravel(), rcond=None)[0]
 nearest = (turn @ flat).reshape(made.components[0].shape)
+slices = np.arange(3, 7)
 display = ProjectionDisplay(
-    [made.components[0], nearest],
+    [made.components[0][..., slices], nearest[..., slices]],
     labels=["planted", "found"],
     mode_names=["row", "column", "slice"],
+    mode_values=[None, None, slices],
 ).plot(frame_mode=2)
 plt.show()

@@ -68,12 +68,12 @@ margin = means["TensorCRP, order 3"] - max(means["pixels"], means["RidgeLDA"])
 print(f"ahead of the better of pixels and RidgeLDA by {margin:.1f} points")
 
 clips = {"left": X[y == 0][0], "right-left": X[y == 3][0]}
-fig, axes = plt.subplots(4, 8, figsize=(8, 4.4), layout="constrained")
+fig, axes = plt.subplots(4, 6, figsize=(8, 5.8), layout="constrained")
 for rows, (name, clip) in zip((axes[:2], axes[2:]), clips.items(), strict=True):
-    for t, (above, below) in enumerate(rows.T):
-        above.imshow(clip[2 * t], cmap="gray", vmin=0, vmax=1)
-        below.imshow(clip[2 * t] - clip.mean(axis=0), "RdBu_r", vmin=-0.2, vmax=0.2)
-        above.set_title(f"t = {2 * t}", fontsize=8)
+    for t, (above, below) in zip(range(0, 16, 3), rows.T, strict=True):
+        above.imshow(clip[t], cmap="gray", vmin=0, vmax=1)
+        below.imshow(clip[t] - clip.mean(axis=0), "RdBu_r", vmin=-0.2, vmax=0.2)
+        above.set_title(f"t = {t}", fontsize=8)
     plt.setp(rows[0, 0], ylabel=name)
     plt.setp(rows[1, 0], ylabel="minus mean")
 plt.setp(axes.flat, xticks=[], yticks=[])

@@ -9,8 +9,8 @@ with mathematics, a page of the gallery, and the search, into which a query is t
 with ``--all`` every other page too; and reports, as ``tensorcrp fit --report`` writes
 them, light and dark. Out: screenshots in DIR, and an exit code of 1 if
 the console shows an error, a page asks another host for anything, an equation is not
-set, a page is wider than the screen, text of a plot is cut off, or the search finds
-nothing.
+set, a page is wider than the screen, text of a plot is cut off, the first screen of the
+landing page lacks an answer, or the search finds nothing.
 """
 
 import argparse
@@ -40,6 +40,10 @@ CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
   }
   return false;
 }).map(text => text.textContent)"""
+# What it is, for whom and how to start, how well: their lowest pixel.
+FIRST = """() => Math.max(...[".home-lead", ".home-facts", ".home-table table"].map(
+  name => document.querySelector(name)?.getBoundingClientRect().bottom ?? Infinity))"""
+HEIGHT = 900  # of a screen
 PATIENCE = 120_000  # milliseconds, on a busy machine
 
 
@@ -85,7 +89,7 @@ class Reader:
     """Someone who opens pages, takes pictures and notes what is wrong."""
 
     def __init__(self, browser, address, width, out, name):
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page = browser.new_page(viewport={"width": width, "height": HEIGHT})
         self.address, self.out, self.name = address, Path(out), name
         self.width, self.problems = width, []
         self.page.set_default_timeout(PATIENCE)
@@ -118,6 +122,8 @@ class Reader:
         self._check_math(path)
         self._check_width()
         self._check_text()
+        if path == LANDING:
+            self._check_first_screen()
         self.picture(path)
 
     def picture(self, path):
@@ -144,6 +150,10 @@ class Reader:
     def _check_text(self):
         if cut := self.page.evaluate(CUT_OFF):
             self._note(f"text of a plot is cut off: {cut[:5]}")
+
+    def _check_first_screen(self):
+        if not self.page.evaluate(FIRST) <= HEIGHT:
+            self._note("the first screen does not say what, for whom, how and how well")
 
     def search(self, query):
         """Type a query on the search page as a reader would; results must appear."""

@@ -11,6 +11,7 @@ threshold, a share of the largest entry. Nothing is chosen by accuracy. Not a te
 """
 
 import sys
+from time import process_time
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -142,3 +143,4 @@ if __name__ == "__main__":
     with threadpool_limits(1):
         for each in sys.argv[1:] or NAMES:
             print(study(each), flush=True)
+    print(f"\n{process_time():.0f} s of processor time")

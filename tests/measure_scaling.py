@@ -368,6 +368,7 @@ def main():
         child(options.child[0], int(options.child[1]))
         return
     print(HEADER)
+    start = perf_counter()
     for name in options.part:
         if name == "file":
             got = part_file(options.folder, options.gigabytes)
@@ -377,6 +378,7 @@ def main():
         rows = rows | {name: got}
         RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
         PAGE.write_text(page_with(PAGE.read_text(), rows))
+    print(f"{(perf_counter() - start) / 60:.0f} minutes")
 
 
 if __name__ == "__main__":

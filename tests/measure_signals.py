@@ -9,6 +9,7 @@ once. Parameters are chosen by folds of whole blocks among the other nine.
 
 import sys
 import warnings
+from time import process_time
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -134,3 +135,4 @@ if __name__ == "__main__":
         scores = accuracies(model, eeg.data, eeg.target, blocks)
         error = scores.std(ddof=1) / np.sqrt(len(scores))
         print(f"{name:28} {scores.mean():.3f} +- {error:.3f}", flush=True)
+    print(f"{process_time() / 60:.1f} minutes of processor time")

@@ -28,6 +28,7 @@ from tensorcrp.experiments.classifiers import (
     svm,
     svm_right,
 )
+from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.counts import Split, counted, cv_folds
 from tensorcrp.experiments.data import BadRequest, load
 from tensorcrp.experiments.earlier_rows import compact, expand
@@ -254,6 +255,16 @@ def test_tables_say_chance_and_losses(evidence):
     sets = sets_table(evidence, 5).markdown()
     assert "| test samples |  | 100 | 100 |" in sets
     assert "+8.0 ± 2.0" in gaps_table(evidence, 5).markdown()
+
+
+@pytest.mark.parametrize("name", ["RBF SVM", "linear SVM, smooth", "CPLogistic"])
+def test_one_figure_for_both_columns_is_explained(name):
+    for names, said in ((("raw",), False), ((name, "raw"), True)):
+        some = [
+            row("a", i, m, 50, shape=[2], features=2) for i in (0, 1) for m in names
+        ]
+        (table,) = tables_of(ResultRows(some))
+        assert ("classifiers themselves" in " ".join(table.text().split())) == said
 
 
 def test_a_wide_table_leaves_out_what_it_may_and_says_so():

@@ -72,6 +72,8 @@ def test_the_page_holds_what_the_rows_say(few):
     cells = held["cells"]["5"][HEADLINE]
     assert cells["TensorCRPCV"]["a"][0] == 85.0 and "b" not in cells["MPCA"]
     assert held["about"]["5"]["b"] == [25.0, 30.0, 100]
+    timed = [each | {"seconds": 600.0} for each in few]  # 10 runs
+    assert "10 runs of 3 methods on 2 sets, 1.7 hours" in leaderboard(timed)
     text = leaderboard([row("</script>", i, "<b>", 50) for i in range(2)])
     assert '</script>"' not in text and text.count("</script>") == 2
     assert not re.search(r'(src|href)="(?!data:)', text)  # nothing beside the file
@@ -152,7 +154,11 @@ def test_ranks_and_their_critical_difference_are_those_of_demsar(many, tmp_path)
 def test_all_sizes_are_columns_of_means(many, tmp_path):
     path = tmp_path / "board.html"
     path.write_text(leaderboard(many))
-    lines = lines_of(opened(path, "size=all&smooth=0"))
+    text = opened(path, "size=all&smooth=0")
+    lines = lines_of(text)
+    # 23 methods on 16 sets: three sizes of a set are not three sets.
+    difference = rank_methods(np.random.default_rng(0).random((16, 23)))
+    assert f"critical difference {difference.critical_difference:.2f}" in text
     assert len(lines) == 7 + 16
     best = next(line for line in lines if line[0] == "TensorCRPCV")
     means = [

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from tensorcrp import Patterns, TensorCRPCV
 from tensorcrp.base.pixels import png_address, strip
-from tensorcrp.datasets import make_multichannel
+from tensorcrp.datasets import make_moving_shapes, make_multichannel
 from tensorcrp.experiments import compare_methods
 from tensorcrp.experiments.samples_page import data_part
 from tensorcrp.experiments.summaries import ResultRows
@@ -140,6 +140,21 @@ def test_the_report_of_a_comparison_shows_the_data(tmp_path):
     assert png_address(strip(X[y == 0][:8])) in part
     gone = data_part(ResultRows([{**row, "data": "gone.npz"} for row in rows]))
     assert "3 classes" in gone.html and "not here any more" in gone.html
+
+
+@pytest.mark.browser
+def test_reports_of_a_folder_as_pictures(tmp_path):
+    """What a reader sees, at both widths and in both themes: look at them."""
+    make_moving_shapes(6, 2, folder=tmp_path / "clips", random_state=0)
+    how = {"options": {"frames": 4, "size": (8, 8)}, "per_class": 3, "repeats": 2}
+    methods = ["TensorCRP", "RidgeLDA", "RBF SVM", "raw"]
+    out = tmp_path / "compared"
+    compare_methods(str(tmp_path / "clips"), methods=methods, out=out, **how)
+    for name in ("report.html", "leaderboard.html"):
+        assert not browse_report(out / name, tmp_path / "pictures")
+    taken = sorted(path.name for path in (tmp_path / "pictures").iterdir())
+    assert len(taken) == 8 and "report.phone-dark.png" in taken
+    print(f"look at {tmp_path / 'pictures'}")
 
 
 @pytest.mark.browser

@@ -55,6 +55,7 @@ def test_a_reader_notices(tmp_path):
         "oops": "<script>console.error('oops')</script>",
         "404": '<img src="not_there.png">',
         "pixels wide": '<div style="width: 3000px">wide</div>',
+        "first screen": "<style>.home-lead { margin-top: 30rem }</style>",
         "equations": '<span class="math nohighlight">x</span>',
     }
     site = tmp_path / "site"

@@ -95,13 +95,22 @@ def test_cp_tensors_are_those_of_the_backend(make_samples, pytorch):
     assert again.objective_[0] >= crp.objective_[0]
 
 
+# Runs pytest, and says which backend all threads have afterwards.
+RUN = """
+import sys, pytest, tensorly
+status = pytest.main(sys.argv[1:])
+print("the backend is", tensorly.get_backend())
+sys.exit(status)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["contract", "common"])
 def test_contract_of_every_estimator_under_the_backend_of_torch(suite):
     pytest.importorskip("torch")
     here = Path(__file__)
     tests = [here.with_name(f"test_{each}{suite}.py") for each in ("", "baselines_")]
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-c", RUN, "-q", "-n0", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, *map(str, tests)],
         env={**os.environ, "TENSORLY_BACKEND": "pytorch"},
@@ -112,3 +121,4 @@ def test_contract_of_every_estimator_under_the_backend_of_torch(suite):
     )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
+    assert "the backend is pytorch" in done.stdout

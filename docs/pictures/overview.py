@@ -3,10 +3,12 @@
     python docs/pictures/overview.py docs
 
 writes the README's figures; the site draws its own copies when it is built. Each shows
-a sample, what was learnt, and two features of samples that were not used for training.
+a sample, what was learnt, and two features of samples that were not used for training:
+side by side, or one below the other for phones.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,10 +21,13 @@ from tensorcrp.plotting import EmbeddingDisplay, ProjectionDisplay
 GRAY = {"cmap": "gray", "vmin": 0, "vmax": 1}
 
 
-def _parts(widths):
+def _parts(widths, narrow):
     """A figure in three parts, and the axes of the last."""
-    figure = plt.figure(figsize=(11, 3.2), layout="constrained")
-    left, middle, right = figure.subfigures(1, 3, width_ratios=widths)
+    figure = plt.figure(figsize=(4.4, 9) if narrow else (11, 3.2), layout="constrained")
+    if narrow:
+        left, middle, right = figure.subfigures(3, 1)
+    else:
+        left, middle, right = figure.subfigures(1, 3, width_ratios=widths)
     return figure, left, middle, right.subplots(), right
 
 
@@ -32,13 +37,13 @@ def _seen(crp, X, y, ax, part, names, title):
     part.suptitle(title)
 
 
-def matrices():
+def matrices(narrow=False):
     """Digits: a matrix, tables of weights of rank two, features."""
     X, y = load_digits(return_X_y=True)
     few = y < 6
     X, y = X[few], y[few]
     crp = TensorCRP(18, rank=2).fit(X[:500], y[:500])
-    figure, left, middle, ax, right = _parts((1.0, 2.9, 2.1))
+    figure, left, middle, ax, right = _parts((1.0, 2.9, 2.1), narrow)
     sample = left.subplots()
     sample.imshow(X[500] / 16, **GRAY)
     sample.set(xticks=[], yticks=[])
@@ -53,12 +58,12 @@ def matrices():
     return figure
 
 
-def video():
+def video(narrow=False):
     """Clips: frames, weights at the same times, features."""
     clips = make_moving_shapes(40, 2, random_state=0)
     X, y, new = clips.data, clips.target, np.arange(80) % 2 == 1
     crp = TensorCRP(2, rank=2, reg=10.0).fit(X[~new], y[~new])
-    figure, left, middle, ax, right = _parts((2.0, 2.0, 2.1))
+    figure, left, middle, ax, right = _parts((2.0, 2.0, 2.1), narrow)
     times = np.arange(1, 14, 2)[:6]
     weights = crp.components_[0]
     most = np.abs(weights[times]).max()
@@ -74,12 +79,12 @@ def video():
     return figure
 
 
-def signals():
+def signals(narrow=False):
     """Recordings: channels over time, where and when classes differ, features."""
     made = make_multichannel(240, 32, snr_db=-12, random_state=0)
     X, y = made.data, made.target
     crp = TensorCRP(2, rank=1, smooth=(0.0, 10.0)).fit(X[:120], y[:120])
-    figure, left, middle, ax, right = _parts((1.5, 2.6, 2.1))
+    figure, left, middle, ax, right = _parts((1.5, 2.6, 2.1), narrow)
     sample = left.subplots()
     sample.imshow(
         X[0], aspect="auto", cmap="gray", extent=(*made.times[[0, -1]], 32, 0)
@@ -100,6 +105,11 @@ def signals():
     names = ["burst 1", "burst 2", "burst 3"]
     _seen(crp, X[120:], y[120:], ax, right, names, "features of other recordings")
     return figure
+
+
+matrices_narrow = partial(matrices, narrow=True)
+video_narrow = partial(video, narrow=True)
+signals_narrow = partial(signals, narrow=True)
 
 
 if __name__ == "__main__" and len(sys.argv) > 1:

@@ -9,8 +9,10 @@ import numpy as np
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.classifiers import OWN
 from tensorcrp.experiments.methods import all_methods
+from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import seconds_of
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
+from tensorcrp.experiments.vector_svms import vector_svms
 from tensorcrp.files.scoring import is_near_chance
 
 
@@ -116,9 +118,8 @@ def failed_words(rows, data=None, train=None):
 def _note(lines, classifiers):
     own = {OWN: "own: the method's own predictions. "}
     words = "".join(own.get(name, "") for name in classifiers)
-    themselves = {"BilinearSVC", "CPLogistic", "linear SVM", "RBF SVM, scaled"}
-    notes = ""
-    if themselves & {line[0] for line in lines}:
+    themselves, notes = {"BilinearSVC", "CPLogistic", *vector_svms()}, ""
+    if themselves & {line[0].removesuffix(SMOOTH) for line in lines}:
         notes = " BilinearSVC, CPLogistic and SVMs on vectors are classifiers "
         notes += "themselves, with one figure for both columns."
     return (

@@ -117,8 +117,13 @@ def section(rows):
 
 def _time(rows):
     """How long the runs took."""
-    hours = sum(row.get(CPU, row.get("seconds", 0.0)) for row in rows.all) / 3600
+    hours = hours_of(rows)
     return f"The {len(rows.all):,} runs took {hours:.1f} hours, one thread each."
+
+
+def hours_of(rows):
+    """Hours of one thread that all runs took, as far as rows say."""
+    return sum(row.get(CPU, row.get("seconds", 0.0)) for row in rows.all) / 3600
 
 
 def headline(rows, link="{}"):

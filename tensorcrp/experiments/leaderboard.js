@@ -166,7 +166,7 @@ function table() {
   $("count").textContent = `${shown.length} methods, ${sets} sets`;
   const whole = shown.filter((line) => line.whole);
   pareto(whole);
-  differences(whole, wanted.length);
+  differences(whole, sets);  // sizes of one set are not independent
   toAddress();
 }
 
@@ -212,8 +212,8 @@ function grid(draw, frame, x0, x1, y0, y1, step) {
 }
 
 // A place for a label beside its point that hides no point and no other label.
-function place(label, x, y, taken, right) {
-  const w = 6.6 * label.length, h = 14;
+function place(label, bold, x, y, taken, right) {
+  const w = (bold ? 7.8 : 6.6) * label.length, h = 14;
   for (const [dx, dy] of [[7, -7], [9, 15], [-7 - w, -7], [-9 - w, 15], [9, 4], [-9 - w, 4],
     [-w / 2, -10], [-w / 2, 20]]) {
     const box = [x + dx, y + dy - 11, x + dx + w, y + dy - 11 + h];
@@ -252,8 +252,8 @@ function pareto(shown) {
     const dot = draw("circle", { class: isOurs(name) ? "dot" : "other", cx: at[0], cy: at[1], r: 5 });
     dot.append(Object.assign(document.createElementNS(plot.namespaceURI, "title"),
       { textContent: `${name}: ${p.y.toFixed(1)} %, ${p.line.seconds.toPrecision(2)} s` }));
-    const spot = place(name, ...at, taken, W);
-    if (spot) draw("text", { class: front.includes(p) ? "strong" : "", ...spot }, name);
+    const bold = front.includes(p), spot = place(name, bold, ...at, taken, W);
+    if (spot) draw("text", { class: bold ? "strong" : "", ...spot }, name);
   }
   plot.setAttribute("aria-label", "Mean accuracy over time of a fit. Beaten in both by no other: " +
     front.map((p) => `${p.line.method} (${p.y.toFixed(1)} %, ${p.line.seconds.toPrecision(2)} s)`).join(", "));

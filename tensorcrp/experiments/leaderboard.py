@@ -19,7 +19,7 @@ from tensorcrp.experiments.evidence import (
     evidence_sizes,
     guessing,
 )
-from tensorcrp.experiments.evidence_page import ablation_table
+from tensorcrp.experiments.evidence_page import ablation_table, hours_of
 from tensorcrp.experiments.evidence_words import PART, verdicts
 from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import ResultRows, seconds_of
@@ -79,7 +79,8 @@ all sets. No other method is both faster and more accurate than one on the line.
 RANKS = """<p class="soft">Mean ranks over the sets, of the methods shown in the table.
 A bar joins methods that Nemenyi's test does not tell apart at the level of 5 %
 (J. Demsar, Journal of Machine Learning Research 7, 2006). Few sets tell few methods
-apart.</p><p id="ranks-words" class="soft" role="status"></p>"""
+apart, and several sizes of a set count as one set.</p>
+<p id="ranks-words" class="soft" role="status"></p>"""
 ROWS = "docs/results/real.jsonl"
 BESIDE = f"tensorcrp compare --beside {ROWS} --methods module:Class --out DIR"
 HOW = """<p>One command runs a class of yours, with scikit-learn's interface, on the
@@ -130,8 +131,9 @@ def _in_short(rows, home):
     """How much was run, and where the reference leads and loses."""
     runs = sum("classifiers" in row for row in rows.all)
     lines = [
-        f"{runs:,} runs of {len(rows.methods())} methods on {len(rows.data())} sets. "
-        "Every method has the same training samples.",
+        f"{runs:,} runs of {len(rows.methods())} methods on {len(rows.data())} sets, "
+        f"{hours_of(rows):.1f} hours of one thread. Every method has the same training "
+        "samples.",
         *verdicts(rows),
     ]
     link = f'<p><a href="{escape(home)}">Documentation of tensorcrp</a></p>'
