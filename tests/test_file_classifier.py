@@ -17,6 +17,7 @@ import joblib
 import numpy as np
 import pandas
 import pytest
+from scipy.io import savemat
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
@@ -365,6 +366,19 @@ def test_a_file_of_arrays(tmp_path):
     np.testing.assert_array_equal(predictions.labels, model.predict(X[:3]))
     with pytest.raises(ValueError, match="same unit"):
         model.predict(1e6 * X)
+
+
+def test_groups_of_a_matlab_file(tmp_path):
+    """As for a .npz file of the same arrays."""
+    subject = np.arange(24) // 4
+    X, y = arrays(tmp_path / "a.npz", subject=subject)
+    savemat(tmp_path / "a.mat", {"X": X, "y": y, "subject": subject})
+    one, other = (
+        FileClassifier(search=GRID, cv=2).fit(tmp_path / name, groups="subject")
+        for name in ("a.npz", "a.mat")
+    )
+    assert one.scores_["groups"] == other.scores_["groups"] == 6
+    np.testing.assert_array_equal(one.held_out_.scores, other.held_out_.scores)
 
 
 def test_new_arrays_may_have_other_names(tmp_path, capsys):
