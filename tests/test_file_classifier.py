@@ -127,6 +127,20 @@ def test_fit_says_what_to_expect(places):
     assert max(map(len, said.splitlines())) <= 80
 
 
+def test_the_number_of_features_is_that_of_transform(places, capsys):
+    """The best of several averaged settings has fewer: it is not the model."""
+    root, new, path, said = places
+    model = load(path)
+    found = model.transform(list(new)).shape[1]
+    averaged = len(model.model_[-1].members_)
+    assert averaged > 1 and found > model.model_[-1].best_params_["n_components"]
+    words = f"the best of {averaged} averaged settings; {found} features"
+    assert cli.main(["inspect", str(path)]) == 0
+    assert words in said and words in capsys.readouterr().out
+    report = (root / "report" / "report.html").read_text()
+    assert f"<td>features</td><td>{found}</td>" in report
+
+
 @pytest.mark.slow
 def test_predict_on_unlabelled_clips_in_another_process(places):
     root, new, model, _ = places

@@ -53,6 +53,9 @@ def settings_lines(model):
     words = ", ".join(f"{k} {100 * v:.0f} %" for k, v in tried.items() if v == v)
     yield f"motion: {model.model_[0].kind}" + (f" (of {words})" if words else "")
     yield f"projections: {chosen}"
+    if len(search.members_) > 1:
+        n = len(search.get_feature_names_out())
+        yield f"  the best of {len(search.members_)} averaged settings; {n} features"
 
 
 def accuracy_lines(scores, noun="file"):

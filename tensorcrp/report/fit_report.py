@@ -38,7 +38,7 @@ NEAR_CHANCE = (
     '<p class="bad">Guessing the most frequent class could do as well. Try more {}s, '
     "of clips more frames, a larger size, colour, or another motion.</p>"
 )
-NAMES = {"reg": "ridge", "n_components": "features", "smooth": "smoothness"}
+NAMES = {"reg": "ridge", "n_components": "projections", "smooth": "smoothness"}
 
 
 def check_report(folder: AnyPath) -> Path:
@@ -265,6 +265,9 @@ def _settings(model):
         rows += [("colour", reader["color"]), ("frames are taken", reader["sampling"])]
     rows += [("motion", model.model_[0].kind)]
     rows += [(NAMES.get(k, k), v) for k, v in search.best_params_.items()]
+    if len(search.members_) > 1:
+        rows += [("averaged settings", f"{len(search.members_)}; the best is above")]
+    rows += [("features", len(search.get_feature_names_out()))]
     rows += [("classifier", _estimator_words(search.estimator_))]
     tried = {k: v for k, v in model.scores_["motion"].items() if v == v}
     rows += [(f"score with motion {k}", f"{100 * v:.1f} %") for k, v in tried.items()]
