@@ -1,8 +1,10 @@
 """The command: it runs, says the truth, and refuses what makes no sense."""
 
+import html
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +24,7 @@ from tensorcrp.experiments import (
     options,
     output,
 )
+from tensorcrp.experiments.compare import compare_methods
 from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.data import load
 from tensorcrp.experiments.methods import library_methods
@@ -141,6 +144,21 @@ ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
+def test_the_report_names_the_command_as_it_is_typed(data_file, tmp_path):
+    """Results of Python have none: not that of the process, e.g. of a notebook."""
+    path, out = tmp_path / "my data.npz", tmp_path / "out"
+    os.link(data_file, path)
+    command = ["compare", str(path), "--methods", "raw", "--jobs", "1"]
+    assert cli.main([*command, "--per-class", "3", "--out", str(out)]) == 0
+    shown = re.search("<code>(.*?)</code>", (out / "report.html").read_text())[1]
+    assert shlex.split(html.unescape(shown))[: len(command) + 1] == [
+        "tensorcrp",
+        *command,
+    ]
+    compare_methods(str(path), methods=["raw"], per_class=3, repeats=2, out=out)
+    assert "<code>" not in (out / "report.html").read_text()
+
+
 def test_odd_paths_get_tables_figures_and_a_report(
     data_file, tmp_path, capsys, monkeypatch
 ):

@@ -7,6 +7,7 @@ sizes, lengths and rates. A light moves right or left over a static scene.
 import csv
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import chdir, redirect_stdout
@@ -262,6 +263,14 @@ def test_inspect_says_what_is_inside(places, capsys, tmp_path):
     save(TensorCRP(2).fit(X, np.arange(12) % 3), tmp_path / "crp")
     assert cli.main(["inspect", str(tmp_path / "crp")]) == 0
     assert "TensorCRP" in capsys.readouterr().out
+
+
+def test_the_next_command_can_be_typed(tmp_path, capsys):
+    arrays(tmp_path / "a.npz", n=12)
+    path = tmp_path / "my model.safetensors"
+    assert cli.main(["fit", str(tmp_path / "a.npz"), "-o", str(path), *SMALL[5:]]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert shlex.split(last) == ["tensorcrp", "predict", str(path), "FILES"]
 
 
 def test_the_report_needs_nothing_beside_it(places):

@@ -32,7 +32,7 @@ from tensorcrp.experiments.options import (
     training_size,
     whole_number,
 )
-from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
 from tensorcrp.experiments.random_splits import check_splits, splits_of
 from tensorcrp.experiments.runs import Run, row_defect, run_all
@@ -108,7 +108,8 @@ def run(args):
     start = perf_counter()
     names = ("methods", "per_class", "repeats", "seed", "jobs", "out", "max_test")
     how = {name: getattr(args, name) for name in (*names, "preset", "groups", "beside")}
-    rows = compare_methods(args.data or None, options=given_settings(args), **how)
+    with typed(args.command_line):
+        rows = compare_methods(args.data or None, options=given_settings(args), **how)
     tables = printed_tables(ResultRows(rows), args.preset or args.beside)
     print(texts(tables))
     lines = [f"skipped: {line}" for line in ResultRows(rows).skipped_lines()]
