@@ -794,7 +794,17 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         ),
         (["fit", "flat", "-o", "m"], "no subfolder"),
         (["fit", "single", "-o", "m"], "the class a has 1 readable file; at least 4"),
-        (["predict", "missing", "flat"], "missing"),
+        (["predict", "missing", "flat"], "missing does not exist; check the path"),
+        (["fit", "one", "-o", "m"], "folder of its own: folder/class/file."),
+        (["fit", "single", "-o", "gone/m"], "gone does not exist; make that folder"),
+        (
+            ["fit", "full", "-o", "m", "--groups", "gone.csv:a"],  # before files
+            "--groups 'gone.csv': there is no such table; check the path",
+        ),
+        (
+            ["fit", "full", "-o", "m", "--groups", "who.csv"],
+            "--groups 'who.csv' has no column 'group'; it has file, person. A table",
+        ),
         (["transform", "m", "flat", "-o", "features.txt"], ".npz, .csv, .parquet"),
     ],
 )
@@ -806,6 +816,12 @@ def test_requests_that_cannot_be_met(arguments, words, tmp_path, capsys, monkeyp
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
         source = (tmp_path / "flat" / "a.mp4").read_bytes()
         (tmp_path / place / f"{i}.mp4").write_bytes(source)
+    (tmp_path / "one" / "only").mkdir(parents=True)
+    (tmp_path / "one" / "only" / "a.mp4").write_bytes(source)
+    (tmp_path / "who.csv").write_text("file,person\n0.mp4,anna\n")
+    for i in range(8):
+        (tmp_path / "full" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "full" / "ab"[i % 2] / f"{i}.mp4").write_bytes(b"")
     small = SMALL if arguments[0] == "fit" else []
     assert words in failed([*arguments, *small], capsys)
 

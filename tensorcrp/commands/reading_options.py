@@ -38,6 +38,7 @@ WORDS = (
     (r"(^|: )groups '", r"\1--groups '"),
     (r"^motion must", "--motion must"),
     (r"^classifier must", "--classifier must"),
+    (r", or pass a list of files to read them without labels", ""),
 )
 
 
@@ -107,14 +108,16 @@ def as_request(fitted=False):
     except OSError as error:
         if error.strerror is not None and error.errno == 28:  # a full disk
             raise
-        raise BadRequest(_path_words(error)) from error
+        raise BadRequest(in_options(_path_words(error), fitted)) from error
     except (ValueError, TypeError, ImportError) as error:
         raise BadRequest(in_options(str(error), fitted)) from error
 
 
-def _path_words(error):
+def _path_words(error, repair="check the path"):
     if error.strerror is None:
         return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} does not exist; {repair}."
     return f"{error.strerror}: {error.filename}"
 
 
@@ -130,8 +133,9 @@ def check_output_file(path, option, streams=False):
     try:
         check_replaceable(path, streams=streams)
     except (OSError, ValueError) as error:
-        reason = _path_words(error) if isinstance(error, OSError) else error
-        raise BadRequest(f"{option} {path} cannot be written: {reason}") from error
+        repair = "make that folder, or check the path"
+        words = _path_words(error, repair) if isinstance(error, OSError) else error
+        raise BadRequest(f"{option} {path} cannot be written: {words}") from error
 
 
 def check_output_folder(path, option):
