@@ -142,6 +142,32 @@ def test_the_number_of_features_is_that_of_transform(places, capsys):
     assert f"<td>features</td><td>{found}</td>" in report
 
 
+def test_score_knows_the_classes_of_folders(places, tmp_path):
+    """Or takes them; files in no class folder have none."""
+    root, new, path, _ = places
+    model = load(path)
+    y = np.array(list(new.values()))
+    y[0] = "right"  # a wrong label: shares of all and of none say little
+    right = model.predict(list(new)) == y
+    assert model.score(list(new), y) == right.mean()
+    weights = np.arange(1.0, 1 + len(y))
+    assert model.score(list(new), y, weights) == pytest.approx(
+        np.average(right, weights=weights)
+    )
+    assert 0 < right.mean() < 1
+    assert model.score(root / "train") == model.predict_files(root / "train").accuracy
+    with pytest.raises(ValueError, match=r"folder named left or right\. Pass y"):
+        model.score(root / "new")
+
+
+def test_samples_in_memory_are_no_files():
+    X, y = np.ones((12, 4, 3)), np.arange(12) % 2
+    with pytest.raises(TypeError, match=r"got ndarray of shape \(12, 4, 3\).*CRPCV"):
+        FileClassifier().fit(X, y)
+    with pytest.raises(TypeError, match="list of paths is needed, got NoneType"):
+        FileClassifier().fit(None)
+
+
 @pytest.mark.slow
 def test_predict_on_unlabelled_clips_in_another_process(places):
     root, new, model, _ = places
