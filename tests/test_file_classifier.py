@@ -22,7 +22,14 @@ from scipy.io import savemat
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
-from tensorcrp.commands.printed import accuracy_lines, print_surprises
+from tensorcrp.commands.printed import (
+    accuracy_lines,
+    confusion_text,
+    print_predictions,
+    print_surprises,
+    shortened,
+)
+from tensorcrp.experiments.tables import Table
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import CLASSIFIERS, splitter
 from tensorcrp.files.predictions import scores_of
@@ -914,6 +921,26 @@ def test_surprising_files_are_the_least_likely_of_their_own_class(capsys):
     assert lines[1][-5].split() == ["5.0", "%", "b", "->", "a", "7.mp4"]
     distances = held_out(scores - 5, ["a"] * 7 + ["b"], are_probabilities=False)
     assert surprising(distances) == [7, 0, 1, 2, 3]
+
+
+def test_letters_of_two_columns_and_accents_of_none(capsys):
+    """Where names of folders are Chinese, or accents are letters, as macOS has them."""
+    names = np.array(["abc", "e\u0301te\u0301", "雪山"])
+    assert confusion_text(names, np.diag([7, 8, 1000])).splitlines() == [
+        "      abc  e\u0301te\u0301  雪山",
+        "abc     7    .     .",
+        "e\u0301te\u0301     .    8     .",
+        "雪山    .    .  1000",
+    ]
+    print_predictions(Predictions(["a", "b"], np.eye(3)[:2], names[[2, 0, 1]], True))
+    assert capsys.readouterr().out.splitlines() == [
+        "label  prob    second  file",
+        "雪山   1.0000  abc     a",
+        "abc    1.0000  雪山    b",
+    ]
+    assert shortened("雪" * 12, 15) == "..." + "雪" * 6
+    text = Table("t", ["雪山", "b"], [["a", "c"]]).text()
+    assert text.splitlines()[2:] == ["雪山  b", "-------", "a     c"]
 
 
 def test_near_chance_is_said(tmp_path, capsys):
