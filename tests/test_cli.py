@@ -110,6 +110,19 @@ def test_a_class_too_small_is_named_before_any_run(
         assert "class wren has 4 samples" in err and "--per-class" in err
 
 
+def test_a_file_that_was_written_again_is_read_again(tmp_path):
+    """In one session, as of a notebook: accuracies are those of the new samples."""
+    y = np.arange(24) % 2
+    noise = np.random.default_rng(0).standard_normal((24, 3, 4))
+    how = {"methods": ["RidgeLDA"], "per_class": 5, "repeats": 2}
+    rows = []
+    for X in (noise, noise + 100 * y[:, None, None]):
+        np.savez(tmp_path / "a.npz", X=X, y=y)
+        rows += compare_methods(str(tmp_path / "a.npz"), **how)
+    wrong = [row["n_test"] - max(row["classifiers"]["1-NN"]["right"]) for row in rows]
+    assert min(wrong[:2]) > 0 and wrong[2:] == [0, 0]
+
+
 def test_data_that_no_method_takes_is_named_before_any_run(
     tmp_path, capsys, monkeypatch
 ):
