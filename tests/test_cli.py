@@ -123,6 +123,24 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path):
     assert min(wrong[:2]) > 0 and wrong[2:] == [0, 0]
 
 
+def test_the_usual_sizes_are_those_that_classes_allow(tmp_path, capsys):
+    """Ten clips of each class cannot give ten for training, and some for test."""
+    X, y = np.random.default_rng(0).random((20, 3, 4)), np.arange(20) % 2
+    path = tmp_path / "a.npz"
+    for n, sizes in ((20, [5]), (24, [5, 10])):
+        some = np.arange(n) % 20
+        np.savez(path, X=X[some], y=y[some])
+        rows = compare_methods(str(path), methods=["raw"], repeats=2)
+        assert sorted({row["train"] for row in rows}) == sizes
+        said = capsys.readouterr().err
+        assert ("10 per class are left out" in said) == (sizes == [5])
+    np.savez(path, X=X[:8], y=y[:8])
+    with pytest.raises(ValueError, match="too few for 5 training samples"):
+        compare_methods(str(path), methods=["raw"])
+    with pytest.raises(ValueError, match="too few for 10 training samples"):
+        compare_methods(str(path), methods=["raw"], per_class=(3, 10))
+
+
 def test_data_that_no_method_takes_is_named_before_any_run(
     tmp_path, capsys, monkeypatch
 ):
