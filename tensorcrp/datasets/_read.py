@@ -77,7 +77,8 @@ def read_tensors(
     ============== =================================================================
 
     Gray images keep their depth: 8 bits as uint8, 16 bits as uint16, and int32, uint32
-    and float32 where TIFF has them; colour is read with 8 bits. Soft links in HDF5
+    and float32 where TIFF has them; colour is read with 8 bits. Images and clips are
+    turned upright, as cameras note (EXIF). Soft links in HDF5
     files are followed; links, storage and virtual data sets in other files are errors.
 
     Parameters
