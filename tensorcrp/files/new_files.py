@@ -106,6 +106,7 @@ class FilePredictor(OneState):
         Returns
         -------
         float
+            Between 0 and 1.
         """
         predictions = self.predict_files(data)
         if y is not None:
