@@ -204,3 +204,14 @@ def test_damaged_notes_leave_the_picture(tmp_path):
     entries = np.arange(48, dtype=np.uint8).reshape(6, 8)
     Image.fromarray(entries).save(tmp_path / "a.png", exif=b"Exif\0\0MM\0*\0\0\xff")
     np.testing.assert_array_equal(read_image(tmp_path / "a.png", None, "gray"), entries)
+
+
+@pytest.mark.parametrize("color", ["gray", "rgb"])
+def test_transparent_palettes_are_read_without_a_warning(color, tmp_path):
+    """As the same picture without transparency."""
+    entries = np.random.default_rng(0).integers(0, 256, (6, 8), np.uint8)
+    image = Image.fromarray(entries).convert("P")
+    image.save(tmp_path / "plain.png")
+    image.save(tmp_path / "a.png", transparency=bytes(range(256)))
+    plain = read_image(tmp_path / "plain.png", None, color)
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png", None, color), plain)

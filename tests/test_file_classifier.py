@@ -831,6 +831,10 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         (["fit", "one", "-o", "m"], "folder of its own: folder/class/file."),
         (["fit", "single", "-o", "gone/m"], "gone does not exist; make that folder"),
         (
+            ["compare", "full", "--groups", "who.csv:person", "--frames", "5"],
+            "--groups 'who.csv' has no row for full/a/2.mp4; add one, or move it.\n",
+        ),
+        (
             ["fit", "full", "-o", "m", "--groups", "gone.csv:a"],  # before files
             "--groups 'gone.csv': there is no such table; check the path",
         ),
@@ -854,9 +858,17 @@ def test_requests_that_cannot_be_met(arguments, words, tmp_path, capsys, monkeyp
     (tmp_path / "who.csv").write_text("file,person\n0.mp4,anna\n")
     for i in range(8):
         (tmp_path / "full" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "full" / "ab"[i % 2] / f"{i}.mp4").write_bytes(b"")
+        (tmp_path / "full" / "ab"[i % 2] / f"{i}.mp4").write_bytes(source)
     small = SMALL if arguments[0] == "fit" else []
     assert words in failed([*arguments, *small], capsys)
+
+
+def test_motion_of_one_time_names_the_option(tmp_path, capsys):
+    arrays(tmp_path / "a.npz", shape=(1, 5))
+    command = ["fit", tmp_path / "a.npz", "-o", tmp_path / "m", *SMALL[5:]]
+    said = failed([*command, "--motion", "difference"], capsys)
+    assert "--motion difference needs two times or more, but mode 0" in said
+    assert said.endswith("; take --motion none.\n") and "kind=" not in said
 
 
 def test_usage_is_for_errors_of_usage_alone(places, tmp_path, capsys):

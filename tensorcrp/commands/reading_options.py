@@ -37,6 +37,10 @@ WORDS = (
     (r"^(\w+)='?([^']+?)'? is for", r"--\1 \2 is for"),
     (r"(^|: )groups '", r"\1--groups '"),
     (r"^motion must", "--motion must"),
+    (
+        r"^kind='(\w+)' (needs two times.*); take \"none\"",
+        r"--motion \1 \2; take --motion none",
+    ),
     (r"^classifier must", "--classifier must"),
     (r", or pass a list of files to read them without labels", ""),
 )

@@ -59,6 +59,8 @@ def _pixels(image, color):
     """All pixels; gray ones that are deeper than 8 bits as they are."""
     dtype = _gray_dtype(image)
     if dtype is None:
+        if image.mode == "P" and "transparency" in image.info:
+            image = image.convert("RGBA")  # of the others Pillow warns
         return np.asarray(image.convert("L" if color == "gray" else "RGB"))
     gray = np.asarray(image)
     # Pillow keeps unsigned TIFF of 32 bits in int32 and signed of 8 bits in uint8.

@@ -217,7 +217,7 @@ def _groups(name, bunch, rule, codes):
         try:
             names = file_groups(rule, bunch.files)
         except (ValueError, OSError) as error:
-            raise BadRequest(f"{name}: {error} (--groups)") from error
+            raise BadRequest(f"{name}: {error}") from error
     groups = np.unique(names, return_inverse=True)[1]
     try:
         check_groups(rule, names, codes)

@@ -146,4 +146,4 @@ def _looked_up(path, known, file):
         group = known.get(os.path.join(*parts[start:]))
         if group is not None:
             return group
-    raise ValueError(f"{path} has no row for {file}.")
+    raise ValueError(f"groups {path!r} has no row for {file}; add one, or move it.")
