@@ -7,6 +7,7 @@ sizes, lengths and rates. A light moves right or left over a static scene.
 import csv
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -953,6 +954,28 @@ def test_letters_of_two_columns_and_accents_of_none(capsys):
     assert shortened("雪" * 12, 15) == "..." + "雪" * 6
     text = Table("t", ["雪山", "b"], [["a", "c"]]).text()
     assert text.splitlines()[2:] == ["雪山  b", "-------", "a     c"]
+
+
+@pytest.mark.parametrize("name", ["{}", "class {}", "a name of many letters, {}"])
+@pytest.mark.parametrize("c", [2, 9, 12, 22, 40, 150])
+def test_any_number_of_classes_fits_80_columns(c, name):
+    """Few are a table; of many there are the right ones and the commonest mistakes."""
+    confusion = np.random.default_rng(0).integers(0, 3, (c, c)) + 90 * np.eye(
+        c, dtype=int
+    )
+    lines = confusion_text([name.format(i) for i in range(c)], confusion).splitlines()
+    assert len(lines) == c + 1 and max(map(len, lines)) <= 80
+    if "taken for" not in lines[0]:
+        cells = [re.split(r" {2,}", line)[1:] for line in lines[1:]]
+        assert [[int(n.replace(".", "0")) for n in row] for row in cells] == (
+            confusion.tolist()
+        )
+        return
+    for row, line in zip(confusion, lines[1:], strict=True):
+        found = re.search(r"  +(\d+)  +(\d+)  (.*)", line)
+        assert [int(found[1]), int(found[2])] == [row.max(), row.sum()]
+        first = int(re.search(r" (\d+)(,|$)", found[3])[1])
+        assert first == np.sort(row)[-2]
 
 
 def test_near_chance_is_said(tmp_path, capsys):

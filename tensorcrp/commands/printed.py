@@ -82,14 +82,20 @@ def accuracy_lines(scores, noun="file"):
 
 
 def confusion_text(classes, confusion):
-    """A table with names of classes; numbers in place of names that are too wide."""
+    """A table with names of classes, or numbers if they are too wide, else a list."""
     names = [shortened(printable(str(each)), 18) for each in classes]
+    numbers = [str(i + 1) for i in range(len(names))]
+    numbered = [" ".join(pair) for pair in zip(numbers, names, strict=True)]
+    for heads, sides in ((names, names), (numbers, numbered)):
+        lines = _square(heads, sides, confusion)
+        if max(map(columns, lines)) <= WIDTH:
+            return "\n".join(lines)
+    return "\n".join(_mistaken(names, confusion))
+
+
+def _square(heads, names, confusion):
+    """Lines of a table with one column per class."""
     side = max(map(columns, names))
-    heads = names
-    if side + sum(max(columns(h), 5) + 2 for h in heads) > WIDTH:
-        heads = [str(i + 1) for i in range(len(names))]
-        names = [f"{i + 1} {name}" for i, name in enumerate(names)]
-        side = max(map(columns, names))
     counts = [len(str(most)) for most in confusion.max(axis=0)]
     heads = [" " * (n - columns(h)) + h for h, n in zip(heads, counts, strict=True)]
     widths = list(map(columns, heads))
@@ -98,7 +104,21 @@ def confusion_text(classes, confusion):
         cells = [str(n) if n else "." for n in row]
         cells = map(str.rjust, cells, widths)
         lines.append("  ".join([padded(name, side), *cells]))
-    return "\n".join(line.rstrip() for line in lines)
+    return lines
+
+
+def _mistaken(names, confusion):
+    """Of each class how many are right, and for which others the rest are taken."""
+    side = max(map(columns, [*names, "class"]))
+    yield f"{padded('class', side)}  right   of  taken for"
+    for c, (name, row) in enumerate(zip(names, confusion, strict=True)):
+        others = sorted((-n, i) for i, n in enumerate(row) if n and i != c)
+        words = ", ".join(f"{names[i]} {-n}" for n, i in others)
+        start = f"{padded(name, side)}  {row[c]:5}  {row.sum():3}  "
+        room = WIDTH - columns(start)
+        while columns(words) > room:  # the rarest go
+            words = words.removesuffix(", ...").rpartition(", ")[0] + ", ..."
+        yield (start + words).rstrip()
 
 
 def print_surprises(held_out, noun):
