@@ -62,6 +62,14 @@ def test_each_way_of_guessing_has_its_own_line_and_label():
     assert one.count('class="guess') == 1 and ">chance, largest class<" in one
 
 
+@pytest.mark.parametrize("form", ["class of a long name {}", "{} is a class of many"])
+def test_long_names_are_told_apart(form):
+    rows = [(form.format(i), 50.0, 40.0, 60.0) for i in range(12)]
+    plot = dots(rows, [("chance", 50.0)])
+    shown = [text for text, *_ in texts(plot) if "…" in text]
+    assert len(set(shown)) == 12 and max(map(len, shown)) == 18
+
+
 def test_bars_are_the_values():
     values = np.array([0.5, -2.0, 1.0])
     plot = signed_bars(["a", "b", "c"], values, "t")
