@@ -127,6 +127,24 @@ def test_the_report_of_epochs_names_channels_of_patterns(recorded):
     assert "Projections" not in report
 
 
+def test_arrays_that_are_pictures_are_shown(tmp_path):
+    """As in the report of a comparison: those of several files, each class in a row."""
+    rng, y = np.random.default_rng(0), np.arange(24) % 2
+    X = rng.random((24, 6, 5)) + y[:, None, None]
+    for i in range(2):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        np.savez(tmp_path / "in" / f"{i}.npz", X=X[12 * i :][:12], y=y[12 * i :][:12])
+    grid = TensorCRPCV(ranks=(1,), regs=(1.0,))
+    model = FileClassifier(search=grid, cv=2).fit(tmp_path / "in")
+    report = write_fit_report(model, tmp_path).read_text()
+    for c in range(2):
+        assert png_address(strip(X[y == c][:8])) in report
+
+
+def test_epochs_have_no_list_of_names_for_examples(recorded):
+    assert "Examples" not in recorded[1]
+
+
 def test_settings_are_words(recorded):
     report = recorded[1].partition("<h2>Settings</h2>")[2]
     cells = re.findall(r"<td>(.*?)</td>", report)
