@@ -168,6 +168,19 @@ def test_score_knows_the_classes_of_folders(places, tmp_path):
         model.score(root / "new")
 
 
+def test_a_file_that_is_listed_twice(places, capsys):
+    """It had one label, so that labels and list had different lengths."""
+    _, new, path, _ = places
+    model, (first, second, *_) = load(path), new
+    for files in ([first, second, first], [os.path.dirname(first), first]):
+        with pytest.raises(ValueError, match=r"_\d\.\w+ is listed twice; list"):
+            model.predict(files)
+    with pytest.raises(ValueError, match="listed twice"):
+        FileClassifier().fit([first, first], ["a", "b"])
+    assert cli.main(["predict", str(path), first, second, first]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2
+
+
 def test_samples_in_memory_are_no_files():
     X, y = np.ones((12, 4, 3)), np.arange(12) % 2
     with pytest.raises(TypeError, match=r"got ndarray of shape \(12, 4, 3\).*CRPCV"):

@@ -164,9 +164,10 @@ def given_data(paths):
         paths = [line for line in sys.stdin.read().splitlines() if line.strip()]
         if not paths:
             raise BadRequest("nothing to read: stdin lists no files.")
-        return paths
+        return list(dict.fromkeys(paths))
     if "-" in paths:
         raise BadRequest("give - alone to read the names of files from stdin.")
+    paths = list(dict.fromkeys(paths))  # rows name their files: once is enough
     return paths[0] if len(paths) == 1 else paths
 
 

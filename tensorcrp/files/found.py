@@ -6,6 +6,7 @@ In: a path or a list of paths. Out: `FoundFiles`; nothing is decoded.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,9 @@ def find(data, labelled, on_error="raise"):
     kind = _one_kind(there.values())
     parts = [there.get(path, FoundFiles(kind, [str(path)], [None])) for path in paths]
     files = [file for part in parts for file in part.files]
+    twice = [file for file, times in Counter(files).items() if times > 1]
+    if twice:  # one label would stand for two entries of the list
+        raise ValueError(f"{twice[0]} is listed twice; list every file once.")
     return FoundFiles(kind, files, [each for part in parts for each in part.folders])
 
 
