@@ -88,6 +88,11 @@ class Patterns:
     factors: Sequence[Floats] | Any = None
     filters: Sequence[Floats] | Any = None
 
+    def __repr__(self) -> str:
+        h, *shape = self.tensors.shape
+        rank = "" if self.factors is None else f", rank={self.factors[0].shape[2]}"
+        return f"Patterns(features={h}, sample_shape={tuple(shape)}{rank})"
+
     @classmethod
     def from_estimator(cls, estimator: Any, X: Samples | ClassScatter) -> Self:
         """Patterns of a fitted estimator.

@@ -1,8 +1,10 @@
 """The command: it runs, says the truth, and refuses what makes no sense."""
 
+import html
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +24,7 @@ from tensorcrp.experiments import (
     options,
     output,
 )
+from tensorcrp.experiments.compare import compare_methods
 from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.data import load
 from tensorcrp.experiments.methods import library_methods
@@ -107,6 +110,37 @@ def test_a_class_too_small_is_named_before_any_run(
         assert "class wren has 4 samples" in err and "--per-class" in err
 
 
+def test_a_file_that_was_written_again_is_read_again(tmp_path):
+    """In one session, as of a notebook: accuracies are those of the new samples."""
+    y = np.arange(24) % 2
+    noise = np.random.default_rng(0).standard_normal((24, 3, 4))
+    how = {"methods": ["RidgeLDA"], "per_class": 5, "repeats": 2}
+    rows = []
+    for X in (noise, noise + 100 * y[:, None, None]):
+        np.savez(tmp_path / "a.npz", X=X, y=y)
+        rows += compare_methods(str(tmp_path / "a.npz"), **how)
+    wrong = [row["n_test"] - max(row["classifiers"]["1-NN"]["right"]) for row in rows]
+    assert min(wrong[:2]) > 0 and wrong[2:] == [0, 0]
+
+
+def test_the_usual_sizes_are_those_that_classes_allow(tmp_path, capsys):
+    """Ten clips of each class cannot give ten for training, and some for test."""
+    X, y = np.random.default_rng(0).random((20, 3, 4)), np.arange(20) % 2
+    path = tmp_path / "a.npz"
+    for n, sizes in ((20, [5]), (24, [5, 10])):
+        some = np.arange(n) % 20
+        np.savez(path, X=X[some], y=y[some])
+        rows = compare_methods(str(path), methods=["raw"], repeats=2)
+        assert sorted({row["train"] for row in rows}) == sizes
+        said = capsys.readouterr().err
+        assert ("10 per class are left out" in said) == (sizes == [5])
+    np.savez(path, X=X[:8], y=y[:8])
+    with pytest.raises(ValueError, match="too few for 5 training samples"):
+        compare_methods(str(path), methods=["raw"])
+    with pytest.raises(ValueError, match="too few for 10 training samples"):
+        compare_methods(str(path), methods=["raw"], per_class=(3, 10))
+
+
 def test_data_that_no_method_takes_is_named_before_any_run(
     tmp_path, capsys, monkeypatch
 ):
@@ -141,6 +175,21 @@ ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
+def test_the_report_names_the_command_as_it_is_typed(data_file, tmp_path):
+    """Results of Python have none: not that of the process, e.g. of a notebook."""
+    path, out = tmp_path / "my data.npz", tmp_path / "out"
+    os.link(data_file, path)
+    command = ["compare", str(path), "--methods", "raw", "--jobs", "1"]
+    assert cli.main([*command, "--per-class", "3", "--out", str(out)]) == 0
+    shown = re.search("<code>(.*?)</code>", (out / "report.html").read_text())[1]
+    assert shlex.split(html.unescape(shown))[: len(command) + 1] == [
+        "tensorcrp",
+        *command,
+    ]
+    compare_methods(str(path), methods=["raw"], per_class=3, repeats=2, out=out)
+    assert "<code>" not in (out / "report.html").read_text()
+
+
 def test_odd_paths_get_tables_figures_and_a_report(
     data_file, tmp_path, capsys, monkeypatch
 ):

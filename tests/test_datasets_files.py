@@ -38,32 +38,36 @@ def Xy():
     return rng.standard_normal((6, 4, 3)), np.array([0, 1, 2] * 2)
 
 
-def write_npz(path, X, y):
-    np.savez(path, X=X, y=y)
+def write_npz(path, X, y, **more):
+    np.savez(path, X=X, y=y, **more)
 
 
-def write_mat(path, X, y):
-    savemat(path, {"X": X, "y": y[:, None]})
+def write_mat(path, X, y, **more):
+    savemat(path, {"X": X, "y": y[:, None], **more})
 
 
-def write_mat73(path, X, y):
+def write_mat73(path, X, y, **more):
     """As MATLAB writes version 7.3: HDF5 behind 512 bytes, modes in reverse."""
     with h5py.File(path, "w", userblock_size=512) as file:
-        for name, array in {"X": X, "y": y[:, None].astype(float)}.items():
-            item = file.create_dataset(name, data=array.T)
-            item.attrs["MATLAB_class"] = np.bytes_("double")
+        for name, array in {"X": X, "y": y[:, None].astype(float), **more}.items():
+            letters = array.dtype.kind == "U"  # of one row per text
+            stored = array.view(np.uint32).reshape(len(array), -1) if letters else array
+            item = file.create_dataset(name, data=stored.T)
+            item.attrs["MATLAB_class"] = np.bytes_("char" if letters else "double")
     with open(path, "r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
 
 
-def write_hdf5(path, X, y):
+def write_hdf5(path, X, y, **more):
     with h5py.File(path, "w") as file:
-        file["X"], file["y"] = X, y
+        for name, array in {"X": X, "y": y, **more}.items():
+            text = array.dtype.kind == "U"
+            file[name] = array.astype(h5py.string_dtype()) if text else array
 
 
-def write_zarr(path, X, y):
+def write_zarr(path, X, y, **more):
     group = zarr.open_group(str(path), mode="w")
-    for name, array in {"X": X, "y": y}.items():
+    for name, array in {"X": X, "y": y, **more}.items():
         group[name] = array
 
 
@@ -120,6 +124,36 @@ def test_npz_keeps_further_arrays(Xy, tmp_path):
     bunch = read_tensors(tmp_path / "a.npz")
     np.testing.assert_array_equal(bunch.train, y > 0)
     assert bunch.names.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_further_arrays_of_samples(name, Xy, tmp_path):
+    """What has one entry per sample can be groups, in every kind of file."""
+    more = {"subject": np.arange(6.0) // 2, "who": np.array(["bo", "anna", "c"] * 2)}
+    if name == "a.zarr":  # warns of text that its third version does not specify
+        del more["who"]
+    FORMS[name](tmp_path / name, *Xy, **more, other=np.ones((6, 2)), long=np.ones(7))
+    bunch = read_tensors(tmp_path / name)
+    for key, array in more.items():
+        np.testing.assert_array_equal(bunch[key], array)
+    assert name == "a.npz" or not {"other", "long"} & set(bunch)
+
+
+@pytest.mark.parametrize("write", [write_mat, write_mat73, write_hdf5])
+def test_arrays_that_cannot_be_read_are_no_fields(write, Xy, tmp_path):
+    """They were not asked for, so they are no reason to reject the file."""
+    path = tmp_path / ("a.h5" if write is write_hdf5 else "a.mat")
+    write(path, *Xy, many=np.ones(6) + (0 if write is write_mat73 else 1j))
+    if write is write_mat73:
+        with h5py.File(path, "r+") as file:
+            file["many"].attrs["MATLAB_class"] = np.bytes_("cell")
+    assert "many" not in read_tensors(path)
+
+
+def test_samples_counted_last_have_their_arrays(Xy, tmp_path):
+    write_mat(tmp_path / "a.mat", np.moveaxis(Xy[0], 0, -1), Xy[1], rows=np.arange(6))
+    found = read_tensors(tmp_path / "a.mat", samples="last")
+    np.testing.assert_array_equal(found.rows, np.arange(6))
 
 
 def test_faces_of_cai_are_turned_upright(tmp_path):

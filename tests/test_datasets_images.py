@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hostile_files import png_chunk
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tensorcrp.datasets import read_tensors
+from tensorcrp.datasets._images import read_image
 
 RAMP = np.arange(64).reshape(8, 8)
 
@@ -181,3 +182,36 @@ def test_hidden_folders_are_passed_over(folder):
     (folder / "a" / ".ipynb_checkpoints").mkdir()
     (folder / "a" / ".ipynb_checkpoints" / "0.png").write_bytes(b"no image")
     assert len(read_tensors(folder).data) == 4
+
+
+@pytest.mark.parametrize("orientation", range(10))
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "tif"])
+@pytest.mark.parametrize("color", ["gray", "rgb"])
+def test_pictures_are_upright(orientation, suffix, color, tmp_path):
+    """As a viewer shows them; telephones store them sideways and note how."""
+    entries = np.random.default_rng(0).integers(0, 256, (16, 24, 3), np.uint8)
+    notes = Image.Exif()
+    notes[274] = orientation  # 0 and 9 have no meaning
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(entries).save(path, exif=notes)
+    with Image.open(path) as image:
+        shown = ImageOps.exif_transpose(image)
+        expected = np.asarray(shown.convert("L" if color == "gray" else "RGB"))
+    np.testing.assert_array_equal(read_image(path, None, color), expected)
+
+
+def test_damaged_notes_leave_the_picture(tmp_path):
+    entries = np.arange(48, dtype=np.uint8).reshape(6, 8)
+    Image.fromarray(entries).save(tmp_path / "a.png", exif=b"Exif\0\0MM\0*\0\0\xff")
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png", None, "gray"), entries)
+
+
+@pytest.mark.parametrize("color", ["gray", "rgb"])
+def test_transparent_palettes_are_read_without_a_warning(color, tmp_path):
+    """As the same picture without transparency."""
+    entries = np.random.default_rng(0).integers(0, 256, (6, 8), np.uint8)
+    image = Image.fromarray(entries).convert("P")
+    image.save(tmp_path / "plain.png")
+    image.save(tmp_path / "a.png", transparency=bytes(range(256)))
+    plain = read_image(tmp_path / "plain.png", None, color)
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png", None, color), plain)

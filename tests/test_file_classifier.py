@@ -7,6 +7,8 @@ sizes, lengths and rates. A light moves right or left over a static scene.
 import csv
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from contextlib import chdir, redirect_stdout
@@ -17,10 +19,18 @@ import joblib
 import numpy as np
 import pandas
 import pytest
+from scipy.io import savemat
 from sklearn.pipeline import make_pipeline
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
-from tensorcrp.commands.printed import accuracy_lines, print_surprises
+from tensorcrp.commands.printed import (
+    accuracy_lines,
+    confusion_text,
+    print_predictions,
+    print_surprises,
+    shortened,
+)
+from tensorcrp.experiments.tables import Table
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import CLASSIFIERS, splitter
 from tensorcrp.files.predictions import scores_of
@@ -124,6 +134,59 @@ def test_fit_says_what_to_expect(places):
         assert words in said
     assert "true class by predicted class" in said and "motion:" in said
     assert max(map(len, said.splitlines())) <= 80
+
+
+def test_the_number_of_features_is_that_of_transform(places, capsys):
+    """The best of several averaged settings has fewer: it is not the model."""
+    root, new, path, said = places
+    model = load(path)
+    found = model.transform(list(new)).shape[1]
+    averaged = len(model.model_[-1].members_)
+    assert averaged > 1 and found > model.model_[-1].best_params_["n_components"]
+    words = f"the best of {averaged} averaged settings; {found} features"
+    assert cli.main(["inspect", str(path)]) == 0
+    assert words in said and words in capsys.readouterr().out
+    report = (root / "report" / "report.html").read_text()
+    assert f"<td>features</td><td>{found}</td>" in report
+
+
+def test_score_knows_the_classes_of_folders(places, tmp_path):
+    """Or takes them; files in no class folder have none."""
+    root, new, path, _ = places
+    model = load(path)
+    y = np.array(list(new.values()))
+    y[0] = "right"  # a wrong label: shares of all and of none say little
+    right = model.predict(list(new)) == y
+    assert model.score(list(new), y) == right.mean()
+    weights = np.arange(1.0, 1 + len(y))
+    assert model.score(list(new), y, weights) == pytest.approx(
+        np.average(right, weights=weights)
+    )
+    assert 0 < right.mean() < 1
+    assert model.score(root / "train") == model.predict_files(root / "train").accuracy
+    with pytest.raises(ValueError, match=r"folder named left or right\. Pass y"):
+        model.score(root / "new")
+
+
+def test_a_file_that_is_listed_twice(places, capsys):
+    """It had one label, so that labels and list had different lengths."""
+    _, new, path, _ = places
+    model, (first, second, *_) = load(path), new
+    for files in ([first, second, first], [os.path.dirname(first), first]):
+        with pytest.raises(ValueError, match=r"_\d\.\w+ is listed twice; list"):
+            model.predict(files)
+    with pytest.raises(ValueError, match="listed twice"):
+        FileClassifier().fit([first, first], ["a", "b"])
+    assert cli.main(["predict", str(path), first, second, first]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2
+
+
+def test_samples_in_memory_are_no_files():
+    X, y = np.ones((12, 4, 3)), np.arange(12) % 2
+    with pytest.raises(TypeError, match=r"got ndarray of shape \(12, 4, 3\).*CRPCV"):
+        FileClassifier().fit(X, y)
+    with pytest.raises(TypeError, match="list of paths is needed, got NoneType"):
+        FileClassifier().fit(None)
 
 
 @pytest.mark.slow
@@ -249,6 +312,14 @@ def test_inspect_says_what_is_inside(places, capsys, tmp_path):
     assert "TensorCRP" in capsys.readouterr().out
 
 
+def test_the_next_command_can_be_typed(tmp_path, capsys):
+    arrays(tmp_path / "a.npz", n=12)
+    path = tmp_path / "my model.safetensors"
+    assert cli.main(["fit", str(tmp_path / "a.npz"), "-o", str(path), *SMALL[5:]]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert shlex.split(last) == ["tensorcrp", "predict", str(path), "FILES"]
+
+
 def test_the_report_needs_nothing_beside_it(places):
     root, _, _, _ = places
     text = (root / "report" / "report.html").read_text()
@@ -365,6 +436,19 @@ def test_a_file_of_arrays(tmp_path):
     np.testing.assert_array_equal(predictions.labels, model.predict(X[:3]))
     with pytest.raises(ValueError, match="same unit"):
         model.predict(1e6 * X)
+
+
+def test_groups_of_a_matlab_file(tmp_path):
+    """As for a .npz file of the same arrays."""
+    subject = np.arange(24) // 4
+    X, y = arrays(tmp_path / "a.npz", subject=subject)
+    savemat(tmp_path / "a.mat", {"X": X, "y": y, "subject": subject})
+    one, other = (
+        FileClassifier(search=GRID, cv=2).fit(tmp_path / name, groups="subject")
+        for name in ("a.npz", "a.mat")
+    )
+    assert one.scores_["groups"] == other.scores_["groups"] == 6
+    np.testing.assert_array_equal(one.held_out_.scores, other.held_out_.scores)
 
 
 def test_new_arrays_may_have_other_names(tmp_path, capsys):
@@ -757,7 +841,21 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         ),
         (["fit", "flat", "-o", "m"], "no subfolder"),
         (["fit", "single", "-o", "m"], "the class a has 1 readable file; at least 4"),
-        (["predict", "missing", "flat"], "missing"),
+        (["predict", "missing", "flat"], "missing does not exist; check the path"),
+        (["fit", "one", "-o", "m"], "folder of its own: folder/class/file."),
+        (["fit", "single", "-o", "gone/m"], "gone does not exist; make that folder"),
+        (
+            ["compare", "full", "--groups", "who.csv:person", "--frames", "5"],
+            "--groups 'who.csv' has no row for full/a/2.mp4; add one, or move it.\n",
+        ),
+        (
+            ["fit", "full", "-o", "m", "--groups", "gone.csv:a"],  # before files
+            "--groups 'gone.csv': there is no such table; check the path",
+        ),
+        (
+            ["fit", "full", "-o", "m", "--groups", "who.csv"],
+            "--groups 'who.csv' has no column 'group'; it has file, person. A table",
+        ),
         (["transform", "m", "flat", "-o", "features.txt"], ".npz, .csv, .parquet"),
     ],
 )
@@ -769,8 +867,22 @@ def test_requests_that_cannot_be_met(arguments, words, tmp_path, capsys, monkeyp
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
         source = (tmp_path / "flat" / "a.mp4").read_bytes()
         (tmp_path / place / f"{i}.mp4").write_bytes(source)
+    (tmp_path / "one" / "only").mkdir(parents=True)
+    (tmp_path / "one" / "only" / "a.mp4").write_bytes(source)
+    (tmp_path / "who.csv").write_text("file,person\n0.mp4,anna\n")
+    for i in range(8):
+        (tmp_path / "full" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "full" / "ab"[i % 2] / f"{i}.mp4").write_bytes(source)
     small = SMALL if arguments[0] == "fit" else []
     assert words in failed([*arguments, *small], capsys)
+
+
+def test_motion_of_one_time_names_the_option(tmp_path, capsys):
+    arrays(tmp_path / "a.npz", shape=(1, 5))
+    command = ["fit", tmp_path / "a.npz", "-o", tmp_path / "m", *SMALL[5:]]
+    said = failed([*command, "--motion", "difference"], capsys)
+    assert "--motion difference needs two times or more, but mode 0" in said
+    assert said.endswith("; take --motion none.\n") and "kind=" not in said
 
 
 def test_usage_is_for_errors_of_usage_alone(places, tmp_path, capsys):
@@ -835,6 +947,48 @@ def test_surprising_files_are_the_least_likely_of_their_own_class(capsys):
     assert lines[1][-5].split() == ["5.0", "%", "b", "->", "a", "7.mp4"]
     distances = held_out(scores - 5, ["a"] * 7 + ["b"], are_probabilities=False)
     assert surprising(distances) == [7, 0, 1, 2, 3]
+
+
+def test_letters_of_two_columns_and_accents_of_none(capsys):
+    """Where names of folders are Chinese, or accents are letters, as macOS has them."""
+    names = np.array(["abc", "e\u0301te\u0301", "雪山"])
+    assert confusion_text(names, np.diag([7, 8, 1000])).splitlines() == [
+        "      abc  e\u0301te\u0301  雪山",
+        "abc     7    .     .",
+        "e\u0301te\u0301     .    8     .",
+        "雪山    .    .  1000",
+    ]
+    print_predictions(Predictions(["a", "b"], np.eye(3)[:2], names[[2, 0, 1]], True))
+    assert capsys.readouterr().out.splitlines() == [
+        "label  prob    second  file",
+        "雪山   1.0000  abc     a",
+        "abc    1.0000  雪山    b",
+    ]
+    assert shortened("雪" * 12, 15) == "..." + "雪" * 6
+    text = Table("t", ["雪山", "b"], [["a", "c"]]).text()
+    assert text.splitlines()[2:] == ["雪山  b", "-------", "a     c"]
+
+
+@pytest.mark.parametrize("name", ["{}", "class {}", "a name of many letters, {}"])
+@pytest.mark.parametrize("c", [2, 9, 12, 22, 40, 150])
+def test_any_number_of_classes_fits_80_columns(c, name):
+    """Few are a table; of many there are the right ones and the commonest mistakes."""
+    confusion = np.random.default_rng(0).integers(0, 3, (c, c)) + 90 * np.eye(
+        c, dtype=int
+    )
+    lines = confusion_text([name.format(i) for i in range(c)], confusion).splitlines()
+    assert len(lines) == c + 1 and max(map(len, lines)) <= 80
+    if "taken for" not in lines[0]:
+        cells = [re.split(r" {2,}", line)[1:] for line in lines[1:]]
+        assert [[int(n.replace(".", "0")) for n in row] for row in cells] == (
+            confusion.tolist()
+        )
+        return
+    for row, line in zip(confusion, lines[1:], strict=True):
+        found = re.search(r"  +(\d+)  +(\d+)  (.*)", line)
+        assert [int(found[1]), int(found[2])] == [row.max(), row.sum()]
+        first = int(re.search(r" (\d+)(,|$)", found[3])[1])
+        assert first == np.sort(row)[-2]
 
 
 def test_near_chance_is_said(tmp_path, capsys):

@@ -134,6 +134,20 @@ def test_it_sorts_and_filters(few, tmp_path):
 
 
 @pytest.mark.browser
+def test_a_fit_that_is_faster_than_the_axis_is_marked(few, tmp_path):
+    """It is drawn at the axis, whose label says so."""
+    path = tmp_path / "board.html"
+    for seconds in (0.0, 4e-4, 0.02):
+        fast = [r | {"fit_seconds": seconds} for r in few if r["method"] == "raw"]
+        path.write_text(leaderboard([r for r in few if r["method"] != "raw"] + fast))
+        text = opened(path, "")
+        assert text.count('class="other"') == 1 and "NaN" not in text
+        assert (">\u2264 0.001<" in text) == (seconds < 1e-3)
+    assert "3 methods, 2 sets" in text
+    assert "3 methods, 1 set<" in opened(path, "sets=a")
+
+
+@pytest.mark.browser
 def test_ranks_and_their_critical_difference_are_those_of_demsar(many, tmp_path):
     path = tmp_path / "board.html"
     path.write_text(leaderboard(many))

@@ -282,3 +282,11 @@ def test_pipelines_without_a_way_back(make_samples):
     alone = make_pipeline(TensorCRP(1)).fit(X, y)
     by_statistics = Patterns.from_estimator(alone, ClassScatter.from_samples(X, y))
     assert by_statistics.tensors.shape == (1, 4, 5)
+
+
+def test_a_representation_is_one_line(make_samples):
+    X, y = make_samples((4, 3), n=20)
+    crp = TensorCRP(2, rank=2).fit(X, y)
+    shown = repr(Patterns.from_estimator(crp, X))
+    assert shown == "Patterns(features=2, sample_shape=(4, 3), rank=2)"
+    assert repr(Patterns(np.ones((1, 5)))) == "Patterns(features=1, sample_shape=(5,))"

@@ -62,6 +62,14 @@ def test_each_way_of_guessing_has_its_own_line_and_label():
     assert one.count('class="guess') == 1 and ">chance, largest class<" in one
 
 
+@pytest.mark.parametrize("form", ["class of a long name {}", "{} is a class of many"])
+def test_long_names_are_told_apart(form):
+    rows = [(form.format(i), 50.0, 40.0, 60.0) for i in range(12)]
+    plot = dots(rows, [("chance", 50.0)])
+    shown = [text for text, *_ in texts(plot) if "…" in text]
+    assert len(set(shown)) == 12 and max(map(len, shown)) == 18
+
+
 def test_bars_are_the_values():
     values = np.array([0.5, -2.0, 1.0])
     plot = signed_bars(["a", "b", "c"], values, "t")
@@ -117,6 +125,24 @@ def test_the_report_of_epochs_names_channels_of_patterns(recorded):
     ends = [f">{t:.3g}</text>" for t in model.reader_["times"][[0, -1]]]
     assert all(end in part for end in ends)
     assert "Projections" not in report
+
+
+def test_arrays_that_are_pictures_are_shown(tmp_path):
+    """As in the report of a comparison: those of several files, each class in a row."""
+    rng, y = np.random.default_rng(0), np.arange(24) % 2
+    X = rng.random((24, 6, 5)) + y[:, None, None]
+    for i in range(2):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        np.savez(tmp_path / "in" / f"{i}.npz", X=X[12 * i :][:12], y=y[12 * i :][:12])
+    grid = TensorCRPCV(ranks=(1,), regs=(1.0,))
+    model = FileClassifier(search=grid, cv=2).fit(tmp_path / "in")
+    report = write_fit_report(model, tmp_path).read_text()
+    for c in range(2):
+        assert png_address(strip(X[y == c][:8])) in report
+
+
+def test_epochs_have_no_list_of_names_for_examples(recorded):
+    assert "Examples" not in recorded[1]
 
 
 def test_settings_are_words(recorded):

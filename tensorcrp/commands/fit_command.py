@@ -1,6 +1,7 @@
 """``tensorcrp fit DATA -o MODEL``: labelled files in, one model file out."""
 
 import os
+import shlex
 from contextlib import contextmanager, suppress
 from time import perf_counter
 
@@ -77,7 +78,7 @@ def run(args):
     if args.report is not None:
         _report(model, args)
     print(f"\n{args.output} written in {perf_counter() - start:.0f} s; use it by")
-    print(f"  tensorcrp predict {args.output} FILES")
+    print(f"  tensorcrp predict {shlex.quote(args.output)} FILES")
     return 0
 
 

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from tensorcrp.experiments.tables import printable
+from tensorcrp.experiments.tables import columns, padded, printable
 from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 
@@ -53,6 +53,9 @@ def settings_lines(model):
     words = ", ".join(f"{k} {100 * v:.0f} %" for k, v in tried.items() if v == v)
     yield f"motion: {model.model_[0].kind}" + (f" (of {words})" if words else "")
     yield f"projections: {chosen}"
+    if len(search.members_) > 1:
+        n = len(search.get_feature_names_out())
+        yield f"  the best of {len(search.members_)} averaged settings; {n} features"
 
 
 def accuracy_lines(scores, noun="file"):
@@ -79,20 +82,43 @@ def accuracy_lines(scores, noun="file"):
 
 
 def confusion_text(classes, confusion):
-    """A table with names of classes; numbers in place of names that are too wide."""
+    """A table with names of classes, or numbers if they are too wide, else a list."""
     names = [shortened(printable(str(each)), 18) for each in classes]
-    side = max(map(len, names))
-    heads = names
-    if side + sum(max(len(h), 5) + 2 for h in heads) > WIDTH:
-        heads = [str(i + 1) for i in range(len(names))]
-        names = [f"{i + 1} {name}" for i, name in enumerate(names)]
-        side = max(map(len, names))
-    widths = [max(len(h), len(str(confusion[:, j].max()))) for j, h in enumerate(heads)]
-    lines = [" " * side + "  " + "  ".join(map(str.rjust, heads, widths))]
+    numbers = [str(i + 1) for i in range(len(names))]
+    numbered = [" ".join(pair) for pair in zip(numbers, names, strict=True)]
+    for heads, sides in ((names, names), (numbers, numbered)):
+        lines = _square(heads, sides, confusion)
+        if max(map(columns, lines)) <= WIDTH:
+            return "\n".join(lines)
+    return "\n".join(_mistaken(names, confusion))
+
+
+def _square(heads, names, confusion):
+    """Lines of a table with one column per class."""
+    side = max(map(columns, names))
+    counts = [len(str(most)) for most in confusion.max(axis=0)]
+    heads = [" " * (n - columns(h)) + h for h, n in zip(heads, counts, strict=True)]
+    widths = list(map(columns, heads))
+    lines = [" " * side + "  " + "  ".join(heads)]
     for name, row in zip(names, confusion, strict=True):
         cells = [str(n) if n else "." for n in row]
-        lines.append(f"{name:<{side}}  " + "  ".join(map(str.rjust, cells, widths)))
-    return "\n".join(line.rstrip() for line in lines)
+        cells = map(str.rjust, cells, widths)
+        lines.append("  ".join([padded(name, side), *cells]))
+    return lines
+
+
+def _mistaken(names, confusion):
+    """Of each class how many are right, and for which others the rest are taken."""
+    side = max(map(columns, [*names, "class"]))
+    yield f"{padded('class', side)}  right   of  taken for"
+    for c, (name, row) in enumerate(zip(names, confusion, strict=True)):
+        others = sorted((-n, i) for i, n in enumerate(row) if n and i != c)
+        words = ", ".join(f"{names[i]} {-n}" for n, i in others)
+        start = f"{padded(name, side)}  {row[c]:5}  {row.sum():3}  "
+        room = WIDTH - columns(start)
+        while columns(words) > room:  # the rarest go
+            words = words.removesuffix(", ...").rpartition(", ")[0] + ", ..."
+        yield (start + words).rstrip()
 
 
 def print_surprises(held_out, noun):
@@ -104,10 +130,10 @@ def print_surprises(held_out, noun):
     what = "probability of the own class, class" if shares else "class"
     print(f"Most surprising {noun}s: {what} (-> wrong label)\n")
     rows = [_surprise(held_out, i) for i in found]
-    side = max(len(words) for words, _ in rows)
+    side = max(columns(words) for words, _ in rows)
     for words, file in rows:
         name = shortened(printable(file), max(WIDTH - side - 4, 20))
-        print(f"  {words:<{side}}  {name}")
+        print(f"  {padded(words, side)}  {name}")
 
 
 def _surprise(held_out, i):
@@ -125,16 +151,21 @@ def print_predictions(predictions):
     heads = {"label": "label", "probability": "prob", "second": "second"}
     heads |= {} if predictions.groups is None else {"group": "group"}
     rows = [heads | {"file": "file"}, *predictions.rows()]
-    widths = {name: max(len(printable(row[name])) for row in rows) for name in heads}
+    texts = {name: [printable(row[name]) for row in rows] for name in heads}
+    widths = {name: max(map(columns, found)) for name, found in texts.items()}
     widths["probability"] = 6
     for row in rows:
-        cells = [f"{printable(row[k]) or '-':<{n}}" for k, n in widths.items()]
+        cells = [padded(printable(row[k]) or "-", n) for k, n in widths.items()]
         print("  ".join([*cells, printable(row["file"])]))
 
 
 def shortened(text, width):
     """The end of a text that is too long: it says more than the beginning."""
-    return text if len(text) <= width else "..." + text[3 - width :]
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 3:
+        text = text[1:]
+    return f"...{text}"
 
 
 def wrapped(text):

@@ -37,7 +37,12 @@ WORDS = (
     (r"^(\w+)='?([^']+?)'? is for", r"--\1 \2 is for"),
     (r"(^|: )groups '", r"\1--groups '"),
     (r"^motion must", "--motion must"),
+    (
+        r"^kind='(\w+)' (needs two times.*); take \"none\"",
+        r"--motion \1 \2; take --motion none",
+    ),
     (r"^classifier must", "--classifier must"),
+    (r", or pass a list of files to read them without labels", ""),
 )
 
 
@@ -107,14 +112,16 @@ def as_request(fitted=False):
     except OSError as error:
         if error.strerror is not None and error.errno == 28:  # a full disk
             raise
-        raise BadRequest(_path_words(error)) from error
+        raise BadRequest(in_options(_path_words(error), fitted)) from error
     except (ValueError, TypeError, ImportError) as error:
         raise BadRequest(in_options(str(error), fitted)) from error
 
 
-def _path_words(error):
+def _path_words(error, repair="check the path"):
     if error.strerror is None:
         return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} does not exist; {repair}."
     return f"{error.strerror}: {error.filename}"
 
 
@@ -130,8 +137,9 @@ def check_output_file(path, option, streams=False):
     try:
         check_replaceable(path, streams=streams)
     except (OSError, ValueError) as error:
-        reason = _path_words(error) if isinstance(error, OSError) else error
-        raise BadRequest(f"{option} {path} cannot be written: {reason}") from error
+        repair = "make that folder, or check the path"
+        words = _path_words(error, repair) if isinstance(error, OSError) else error
+        raise BadRequest(f"{option} {path} cannot be written: {words}") from error
 
 
 def check_output_folder(path, option):
@@ -156,9 +164,10 @@ def given_data(paths):
         paths = [line for line in sys.stdin.read().splitlines() if line.strip()]
         if not paths:
             raise BadRequest("nothing to read: stdin lists no files.")
-        return paths
+        return list(dict.fromkeys(paths))
     if "-" in paths:
         raise BadRequest("give - alone to read the names of files from stdin.")
+    paths = list(dict.fromkeys(paths))  # rows name their files: once is enough
     return paths[0] if len(paths) == 1 else paths
 
 

@@ -18,10 +18,16 @@ class Rejected(ValueError):
 
 
 class Arrays(Mapping):
-    """Variables read when asked for."""
+    """Variables read when asked for.
 
-    def __init__(self, names, read):
-        self._names, self._read = list(names), read
+    Attributes
+    ----------
+    shape_of : callable
+        Name -> shape of the array, None of a variable that cannot be read as one.
+    """
+
+    def __init__(self, names, read, shape_of):
+        self._names, self._read, self.shape_of = list(names), read, shape_of
 
     def __getitem__(self, name):
         return self._read(name)

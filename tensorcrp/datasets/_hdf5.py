@@ -25,7 +25,7 @@ _SCRIPT = Path(__file__).with_name("_hdf5_child.py")
 def open_hdf5(path):
     """Data sets of an HDF5 file by key, e.g. "train/X"."""
     with opened(path, deep=True) as file:
-        yield Arrays(file.names, file.read)
+        yield Arrays(file.names, file.read, file.shape_of)
 
 
 @contextmanager
@@ -83,8 +83,15 @@ class Hdf5File:
         self.names = self._answer()["names"]
 
     def describe(self, name):
-        """Whether a variable is a group, and MATLAB's notes on it."""
+        """Whether a variable is a group, its shape, and MATLAB's notes on it."""
         return self._ask(name, read=False)
+
+    def shape_of(self, name):
+        """Shape of an array of numbers or text, None of all else."""
+        try:
+            return self.describe(name).get("shape")
+        except ValueError:  # damaged, or in another file
+            return None
 
     def read(self, name):
         """One array of numbers or text."""

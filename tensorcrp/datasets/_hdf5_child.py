@@ -133,7 +133,8 @@ def _serve(file, request, settings):
     if not isinstance(item, h5py.Dataset):
         _answer({"group": True, **_matlab(item)})
     elif not request["read"]:
-        _answer({"group": False, **_matlab(item)})
+        shape = _plain_shape(item, request["name"], settings)
+        _answer({"group": False, "shape": shape, **_matlab(item)})
     else:
         _check(item, request["name"], settings)
         _send(item, settings)
@@ -144,6 +145,15 @@ def _matlab(item):
     kind = item.attrs.get("MATLAB_class", b"double")
     kind = kind.decode("latin1") if isinstance(kind, bytes) else str(kind)
     return {"kind": kind, "sparse": "MATLAB_sparse" in item.attrs}
+
+
+def _plain_shape(item, name, settings):
+    """The shape of an array that could be sent, None of others."""
+    try:
+        _check(item, name, settings)
+    except Elsewhere:
+        return None
+    return item.shape
 
 
 def _check(item, name, settings):

@@ -10,6 +10,8 @@ import numpy as np
 
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _BITS, _SAMPLE_FORMAT = 258, 339  # tags of TIFF
+_ORIENTATION = 274  # of EXIF: whether to mirror it, then quarter turns to the left
+_TURNS = {2: (1, 0), 3: (0, 2), 4: (1, 2), 5: (1, 1), 6: (0, 3), 7: (1, 3), 8: (0, 1)}
 
 
 def read_image(path, size, color):
@@ -34,7 +36,7 @@ def read_image(path, size, color):
     image_module = _import_pillow(path)
     try:
         with image_module.open(path, formats=_FORMATS) as image:
-            pixels = _pixels(image, color)
+            pixels = _upright(image, _pixels(image, color))
     except Exception as error:  # damaged files make decoders fail in many ways
         raise ValueError(
             f"{path} cannot be read as an image ({type(error).__name__}: {error}): "
@@ -57,12 +59,24 @@ def _pixels(image, color):
     """All pixels; gray ones that are deeper than 8 bits as they are."""
     dtype = _gray_dtype(image)
     if dtype is None:
+        if image.mode == "P" and "transparency" in image.info:
+            image = image.convert("RGBA")  # of the others Pillow warns
         return np.asarray(image.convert("L" if color == "gray" else "RGB"))
     gray = np.asarray(image)
     # Pillow keeps unsigned TIFF of 32 bits in int32 and signed of 8 bits in uint8.
     same = gray.dtype.itemsize == np.dtype(dtype).itemsize and gray.dtype.kind in "iu"
     gray = gray.view(dtype) if same and gray.dtype.isnative else gray.astype(dtype)
     return gray if color == "gray" else np.repeat(gray[..., None], 3, axis=2)
+
+
+def _upright(image, pixels):
+    """Turn a picture the way a viewer shows it (telephones store it sideways)."""
+    try:
+        orientation = image.getexif().get(_ORIENTATION)
+    except Exception:  # damaged notes on a picture that is whole
+        return pixels
+    mirrored, turns = _TURNS.get(orientation, (False, 0))
+    return np.rot90(pixels[:, ::-1] if mirrored else pixels, turns)
 
 
 def _gray_dtype(image):

@@ -24,11 +24,31 @@ def open_mat(path):
         start = file.read(520)
         if not start.startswith(b"MATLAB 7.3") and b"\x89HDF\r\n\x1a\n" not in start:
             variables = _mat5.variables(file)
-            yield Arrays(variables, lambda name: _read(path, variables[name]))
+            yield Arrays(
+                variables,
+                lambda name: _read(path, variables[name]),
+                lambda name: _shape(variables[name].kind, variables[name].shape),
+            )
             return
     with _hdf5.opened(path, deep=False) as file:
         names = [name for name in file.names if not name.startswith("#")]
-        yield Arrays(names, lambda name: _read_73(path, file, name))
+        yield Arrays(
+            names,
+            lambda name: _read_73(path, file, name),
+            lambda name: _shape_73(file, name),
+        )
+
+
+def _shape(kind, shape):
+    """Of the array that is read: rows of letters are texts."""
+    if kind not in _NUMBERS:
+        return None
+    return shape[:-1] if kind == "char" else shape
+
+
+def _shape_73(file, name):
+    stored = file.shape_of(name)
+    return stored and _shape(file.describe(name)["kind"], stored[::-1])
 
 
 def _read(path, variable):

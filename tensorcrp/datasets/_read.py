@@ -68,15 +68,17 @@ def read_tensors(
     ============== =================================================================
     ``.npz``       arrays ``X`` and ``y``, further arrays as further fields
     ``.npy``       samples; labels from the file `target`, or none
-    ``.mat``       MATLAB up to version 7, and 7.3 if h5py is installed
-    ``.h5 .hdf5``  HDF5 data sets by key (extra ``files``)
-    ``.zarr``      Zarr arrays by key (extra ``files``)
+    ``.mat``       MATLAB up to version 7, and 7.3 if h5py is installed; further
+                   arrays with one entry per sample as further fields
+    ``.h5 .hdf5``  HDF5 data sets by key (extra ``files``), and the same
+    ``.zarr``      Zarr arrays by key (extra ``files``), and the same
     folder         one subfolder per class, holding images (extra ``files``) or
                    video clips (extra ``video``)
     ============== =================================================================
 
     Gray images keep their depth: 8 bits as uint8, 16 bits as uint16, and int32, uint32
-    and float32 where TIFF has them; colour is read with 8 bits. Soft links in HDF5
+    and float32 where TIFF has them; colour is read with 8 bits. Images and clips are
+    turned upright, as cameras note (EXIF). Soft links in HDF5
     files are followed; links, storage and virtual data sets in other files are errors.
 
     Parameters
@@ -133,7 +135,9 @@ def read_tensors(
     with _opened(kind, path, mmap) as arrays:
         names = _names(path, kind, list(arrays), data, target)
         found = {name: arrays[name] for name in names if name in arrays}
-        rest = {name: arrays[name] for name in _rest(kind, arrays, names)}
+        shape = found[names[0]].shape
+        n = shape[-1:] if samples == "last" else shape[:1]
+        rest = _rest(kind, arrays, names, n)
     if kind == "npy" and target is not None:
         with _opened("npy", Path(target), False) as arrays:
             found[target] = arrays["array"]
@@ -221,9 +225,20 @@ def _names(path, kind, there, data, target):
     )
 
 
-def _rest(kind, arrays, names):
-    """Further arrays are fields of their own in ``.npz`` files, our own form."""
-    return [name for name in arrays if name not in names] if kind == "npz" else []
+def _rest(kind, arrays, names, n):
+    """Further arrays: all of a ``.npz`` file, our own form; else those of samples."""
+    others = [name for name in arrays if name not in names]
+    if kind == "npz":
+        return {name: arrays[name] for name in others}
+    vectors = [name for name in others if _is_vector(arrays.shape_of(name), n)]
+    return {name: _whole(arrays[name].reshape(-1)) for name in vectors}
+
+
+def _is_vector(shape, n):
+    """Whether an array has one entry per sample; MATLAB has (n, 1) and (1, n)."""
+    if shape is None:
+        return False
+    return (max(shape, default=1),) == (prod(shape),) == n
 
 
 def _square(path, n_features):
@@ -273,6 +288,11 @@ def _labels(path, X, y, names):
             f"{path}: the labels {names[1]!r} have dtype {y.dtype}; numbers or text "
             "are needed. Name another variable by target=."
         )
+    return _whole(y)
+
+
+def _whole(y):
+    """Floats that are whole numbers as integers."""
     # Beyond 2**53 a float is no exact whole number, and beyond 2**63 no integer.
     whole = y.dtype.kind == "f" and np.all(np.abs(y) <= 2**53)
     return y.astype(int) if whole and np.array_equal(y, np.rint(y)) else y

@@ -36,16 +36,27 @@ def open_zarr(path):
             f"{path} is a Zarr folder: pip install tensorcrp[files]"
         ) from error
 
-    def read(name):
+    def opened(name):
         # Each array by its own description: the consolidated one of a group could say
         # something else.
         folder = path if name == "array" and "." in keys else path / name
         array = zarr.open_array(str(folder), mode="r")
         _check_array(path, array, name, n_stored)
-        return np.asarray(array[...])
+        return array
 
     keys = _arrays(path)
-    yield Arrays(["array"] if "." in keys else keys, read)
+    names = ["array"] if "." in keys else keys
+    yield Arrays(
+        names, lambda n: np.asarray(opened(n)[...]), lambda n: _shape(opened, n)
+    )
+
+
+def _shape(opened, name):
+    """Shape of an array, None of one that is rejected."""
+    try:
+        return opened(name).shape
+    except Rejected:
+        return None
 
 
 def _check_inside(path):

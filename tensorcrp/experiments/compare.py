@@ -32,9 +32,9 @@ from tensorcrp.experiments.options import (
     training_size,
     whole_number,
 )
-from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
-from tensorcrp.experiments.random_splits import check_splits, splits_of
+from tensorcrp.experiments.random_splits import check_splits, splits_of, usual_sizes
 from tensorcrp.experiments.runs import Run, row_defect, run_all
 from tensorcrp.experiments.store import Store, write_whole
 from tensorcrp.experiments.summaries import ResultRows, rows_frame
@@ -70,7 +70,8 @@ def add_command(commands):
         nargs="+",
         type=training_size,
         metavar="N",
-        help="training samples per class, or a share such as 80%% (default: 5 10)",
+        help="training samples per class, or a share such as 80%% (default: 5 10, as "
+        "far as classes allow)",
     )
     parser.add_argument(
         "--methods",
@@ -108,7 +109,8 @@ def run(args):
     start = perf_counter()
     names = ("methods", "per_class", "repeats", "seed", "jobs", "out", "max_test")
     how = {name: getattr(args, name) for name in (*names, "preset", "groups", "beside")}
-    rows = compare_methods(args.data or None, options=given_settings(args), **how)
+    with typed(args.command_line):
+        rows = compare_methods(args.data or None, options=given_settings(args), **how)
     tables = printed_tables(ResultRows(rows), args.preset or args.beside)
     print(texts(tables))
     lines = [f"skipped: {line}" for line in ResultRows(rows).skipped_lines()]
@@ -152,7 +154,7 @@ def compare_methods(
         `register_method`.
     per_class : int, float or sequence of them, default=None
         Training samples per class, at least 3, or their share of all; None for 5 and
-        10, or the sizes of `preset`.
+        10 as far as every class allows, or the sizes of `preset`.
     repeats : int, default=5
         Number of random splits.
     seed : int, default=0
@@ -248,13 +250,17 @@ def _plan(preset, data, sizes, methods, repeats, seed, most, groups):
     if data is None:
         data = how.data() if how else DEFAULT_DATA
     data = list(map(str, _listed(data)))
-    sizes = _listed(sizes or (how.sizes if how else (5, 10)))
     names = chosen_methods(methods and _listed(methods), how and how.methods())
     check_data(data)
     check_used([name for name in data if name not in known_names()])
     if how is not None:
+        sizes = _listed(sizes or how.sizes)
         return preset_plan(data, sizes, repeats, seed, names, most or how.most)
-    check_splits(data, sizes, repeats, seed, groups)
+    if sizes:
+        sizes = _listed(sizes)
+        check_splits(data, sizes, repeats, seed, groups)
+    else:
+        sizes = usual_sizes(data, repeats, seed, groups)
     return compare_plan(data, sizes, repeats, seed, names, most or 0, groups)
 
 

@@ -114,13 +114,19 @@ def check_data(names):
 
 @contextmanager
 def data_folder(path):
-    """Look for data in this folder first, in this process and those it starts."""
+    """Look for data in this folder first, in this process and those it starts.
+
+    What was loaded before is read again, and nothing stays loaded: a session may write
+    a file again between two comparisons.
+    """
+    load.cache_clear()
     before = os.environ.get(VARIABLE)
     if path is not None:
         os.environ[VARIABLE] = path
     try:
         yield
     finally:
+        load.cache_clear()
         os.environ.pop(VARIABLE, None)
         if before is not None:
             os.environ[VARIABLE] = before
@@ -211,7 +217,7 @@ def _groups(name, bunch, rule, codes):
         try:
             names = file_groups(rule, bunch.files)
         except (ValueError, OSError) as error:
-            raise BadRequest(f"{name}: {error} (--groups)") from error
+            raise BadRequest(f"{name}: {error}") from error
     groups = np.unique(names, return_inverse=True)[1]
     try:
         check_groups(rule, names, codes)

@@ -6,6 +6,7 @@ const ALL = "all";
 const state = { size: DATA.sizes[0], classifier: DATA.classifiers[0], text: "",
   sort: "mean", up: false, sets: new Set(DATA.sets), smooth: true, parts: true };
 const SMALL_FIRST = ["method", "rank", "seconds"];
+const howMany = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 // --- the view, which the address keeps so that it can be shared ---------------------
 
@@ -163,7 +164,7 @@ function table() {
   for (const line of sorted(shown)) fill(line, columns, range, wanted.length);
   foot(wanted, columns);
   const sets = new Set(wanted.map((t) => t.set)).size;
-  $("count").textContent = `${shown.length} methods, ${sets} sets`;
+  $("count").textContent = `${howMany(shown.length, "method")}, ${howMany(sets, "set")}`;
   const whole = shown.filter((line) => line.whole);
   pareto(whole);
   differences(whole, sets);  // sizes of one set are not independent
@@ -196,12 +197,14 @@ function pen(plot, W, H) {
 
 const widthOf = (plot, least) => Math.max(least, Math.min(plot.parentElement.clientWidth, 920));
 
+const FASTEST = -3; // power of ten of seconds: what is faster is drawn there
+
 function grid(draw, frame, x0, x1, y0, y1, step) {
   const { X, Y, left, right, top, bottom } = frame;
   for (let v = x0; v <= x1; v++) {
     draw("line", { class: "rule", x1: X(v), x2: X(v), y1: top, y2: bottom });
     draw("text", { x: X(v), y: bottom + 18, "text-anchor": "middle" },
-      v < 0 ? (10 ** v).toFixed(-v) : String(10 ** v));
+      (v === FASTEST ? "\u2264 " : "") + (v < 0 ? (10 ** v).toFixed(-v) : String(10 ** v)));
   }
   for (let v = y0; v <= y1; v += step) {
     draw("line", { class: "rule", x1: left, x2: right, y1: Y(v), y2: Y(v) });
@@ -230,7 +233,7 @@ function pareto(shown) {
   const plot = $("pareto"), W = widthOf(plot, 360), H = 460;
   const draw = pen(plot, W, H);
   if (!shown.length) return;
-  const points = shown.map((line) => ({ line, x: Math.log10(Math.max(line.seconds, 1e-3)),
+  const points = shown.map((line) => ({ line, x: Math.max(Math.log10(line.seconds), FASTEST),
     y: line.mean })).sort((a, b) => a.x - b.x || b.y - a.y);
   const xs = points.map((p) => p.x), ys = points.map((p) => p.y);
   const x0 = Math.floor(Math.min(...xs)), x1 = Math.ceil(Math.max(...xs) + 0.01);

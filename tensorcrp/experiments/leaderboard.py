@@ -21,6 +21,7 @@ from tensorcrp.experiments.evidence import (
 )
 from tensorcrp.experiments.evidence_page import ablation_table, hours_of
 from tensorcrp.experiments.evidence_words import PART, verdicts
+from tensorcrp.experiments.options import how_many
 from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import ResultRows, seconds_of
 from tensorcrp.report.html_page import Part, page, wide
@@ -131,9 +132,9 @@ def _in_short(rows, home):
     """How much was run, and where the reference leads and loses."""
     runs = sum("classifiers" in row for row in rows.all)
     lines = [
-        f"{runs:,} runs of {len(rows.methods())} methods on {len(rows.data())} sets, "
-        f"{hours_of(rows):.1f} hours of one thread. Every method has the same training "
-        "samples.",
+        f"{runs:,} runs of {how_many(len(rows.methods()), 'method')} on "
+        f"{how_many(len(rows.data()), 'set')}, {hours_of(rows):.1f} hours of one "
+        "thread. Every method has the same training samples.",
         *verdicts(rows),
     ]
     link = f'<p><a href="{escape(home)}">Documentation of tensorcrp</a></p>'

@@ -5,8 +5,9 @@ In: tables and rows. Out: files, each replaced whole.
 
 import html
 import re
-import sys
 from base64 import b64encode
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
 
 from tensorcrp.base.results import size_words
@@ -21,6 +22,17 @@ from tensorcrp.report.html_page import Part, page
 from tensorcrp.report.plots import dots
 
 LONGEST_NAME = 50
+_typed = ContextVar("typed", default="")
+
+
+@contextmanager
+def typed(command):
+    """Name a command in the head of the reports; those of Python have none."""
+    before = _typed.set(command)
+    try:
+        yield
+    finally:
+        _typed.reset(before)
 
 
 def write_all(folder, title, tables, rows, figures=None):
@@ -115,7 +127,7 @@ def report(title, tables, images, skipped, rows=None):
     if skipped:
         missing = "".join(f"<li>{html.escape(line)}</li>" for line in skipped)
         parts.append(Part("Skipped", f"<ul>{missing}</ul>"))
-    return page(title, parts, command=" ".join(["tensorcrp", *sys.argv[1:]]))
+    return page(title, parts, command=_typed.get())
 
 
 def _figure(name, data):

@@ -11,6 +11,9 @@ import numpy as np
 
 from tensorcrp.experiments.data import Skip, load
 from tensorcrp.experiments.errors import BadRequest
+from tensorcrp.experiments.options import say
+
+USUAL = (5, 10)  # training samples per class
 
 
 def split(data, train, seed, repeat, most=0):
@@ -73,6 +76,24 @@ def splits_of(data, sizes, repeats):
     if data.splits:
         return (0,), range(len(data.splits))
     return sizes, range(repeats)
+
+
+def usual_sizes(names, repeats, seed, groups=""):
+    """Training sizes where none are asked for: those that every set allows.
+
+    The smallest is one of them in any case; `check_splits` says whether it is allowed.
+    """
+    first, *others = USUAL
+    check_splits(names, [first], repeats, seed, groups)
+    sizes = [first]
+    for size in others:
+        try:
+            check_splits(names, [size], repeats, seed, groups)
+            sizes.append(size)
+        except BadRequest as error:
+            why = str(error).partition(". ")[0]
+            say(f"{size} per class are left out: {why}.")
+    return sizes
 
 
 def check_splits(names, sizes, repeats, seed, groups=""):

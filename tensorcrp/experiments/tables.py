@@ -8,6 +8,7 @@ import html
 import io
 import re
 import textwrap
+import unicodedata
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -62,8 +63,8 @@ class Table:
     def text(self, width=WIDTH, noted=True):
         """Columns for a terminal; the best is followed by a star."""
         lines, _ = self._narrowed(self._starred(), width)
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        ruled = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+        ruled = ["  ".join(map(padded, line, widths)).rstrip() for line in lines]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
         title = wrapped(printable(self.title), width)
         notes = self.sentences(width) if noted else []
@@ -91,10 +92,10 @@ class Table:
         """Lines without optional columns that they have no room for, and which."""
         left_out = []
         for name in self.optional:
-            columns = list(zip(*lines, strict=True))
-            if sum(max(map(len, c)) + 2 for c in columns) - 2 <= width:
+            found = list(zip(*lines, strict=True))
+            if sum(max(map(columns, c)) + 2 for c in found) - 2 <= width:
                 break
-            i = [column[0] for column in columns].index(printable(name))
+            i = [column[0] for column in found].index(printable(name))
             lines = [[*line[:i], *line[i + 1 :]] for line in lines]
             left_out.append(name)
         return lines, left_out
@@ -193,6 +194,18 @@ def printable(text):
     All of them can be in the name of a file; none can be in a line of a table.
     """
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def columns(text):
+    """Columns of a terminal: most of Chinese, Japanese and Korean letters take two."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    marks = sum(unicodedata.category(letter) in ("Mn", "Me") for letter in text)
+    return len(text) + wide - marks  # accents that are letters of their own take none
+
+
+def padded(text, width):
+    """A text and blanks, in so many columns of a terminal."""
+    return text + " " * (width - columns(text))
 
 
 def wrapped(text, width=WIDTH):

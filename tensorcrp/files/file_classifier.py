@@ -18,6 +18,7 @@ from tensorcrp.files.predictions import Predictions
 from tensorcrp.files.reading import check_options, check_settings
 from tensorcrp.files.training import (
     check_halves,
+    check_rule,
     chosen_classifier,
     halves_of,
     learnt,
@@ -191,6 +192,7 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
             halves = halves_of(data) if y is None else None
             first = data if halves is None else halves[0]
             found = find(first, labelled=y is None, on_error=new.on_error)
+            check_rule(groups, found)
             check_halves(halves, found, groups)
             params = new.get_params(deep=False)
             check_options(found.kind, params, type(new)().get_params(deep=False))

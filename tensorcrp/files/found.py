@@ -6,6 +6,7 @@ In: a path or a list of paths. Out: `FoundFiles`; nothing is decoded.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def find(data, labelled, on_error="raise"):
     """
     if isinstance(data, (str, os.PathLike)):
         return _at(Path(data), labelled)
-    paths = [Path(path) for path in data]
+    paths = _listed(data)
     if not paths:
         raise ValueError("the list of files is empty; give at least one file.")
     gone = [path for path in paths if not path.exists()]
@@ -59,7 +60,22 @@ def find(data, labelled, on_error="raise"):
     kind = _one_kind(there.values())
     parts = [there.get(path, FoundFiles(kind, [str(path)], [None])) for path in paths]
     files = [file for part in parts for file in part.files]
+    twice = [file for file, times in Counter(files).items() if times > 1]
+    if twice:  # one label would stand for two entries of the list
+        raise ValueError(f"{twice[0]} is listed twice; list every file once.")
     return FoundFiles(kind, files, [each for part in parts for each in part.folders])
+
+
+def _listed(data):
+    """A list of paths; samples in memory and all else are rejected."""
+    items = list(data) if hasattr(data, "__iter__") else [data]
+    if all(isinstance(each, (str, os.PathLike)) for each in items):
+        return [Path(each) for each in items]
+    shape = f" of shape {data.shape}" if hasattr(data, "shape") else ""
+    raise TypeError(
+        f"a path or a list of paths is needed, got {type(data).__name__}{shape}. "
+        "Samples in memory are for TensorCRPCV, or for predict of a fitted model."
+    )
 
 
 def _not_there(path):

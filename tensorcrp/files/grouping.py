@@ -116,14 +116,27 @@ def _from_pattern(rule, files):
 
 
 def _from_table(path, column, files):
-    with open(path, newline="", encoding="utf-8-sig") as opened:
-        rows = list(csv.DictReader(opened))
+    rows = _rows(path)
     for name in ("file", column):
         if not rows or name not in rows[0]:
             there = ", ".join(rows[0]) if rows else "no rows"
-            raise ValueError(f"{path} has no column {name!r}; it has {there}.")
+            raise ValueError(
+                f"groups {path!r} has no column {name!r}; it has {there}. A table "
+                "needs the column 'file', with paths or names of files, and one of "
+                f"groups: 'group', or the one that {path}:COLUMN names."
+            )
     known = {os.path.normpath(row["file"]): row[column] for row in rows}
     return np.array([_looked_up(path, known, file) for file in files])
+
+
+def _rows(path):
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as opened:
+            return list(csv.DictReader(opened))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"groups {path!r}: there is no such table; check the path."
+        ) from error
 
 
 def _looked_up(path, known, file):
@@ -133,4 +146,4 @@ def _looked_up(path, known, file):
         group = known.get(os.path.join(*parts[start:]))
         if group is not None:
             return group
-    raise ValueError(f"{path} has no row for {file}.")
+    raise ValueError(f"groups {path!r} has no row for {file}; add one, or move it.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -88,6 +89,39 @@ class FilePredictor(OneState):
             One of `classes_` per file.
         """
         return self.predict_files(data).labels
+
+    def score(self, data: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of right labels.
+
+        Parameters
+        ----------
+        data : path, list of paths, or array of shape (n, l_1, ..., l_N)
+            As in `predict_files`.
+        y : array-like of shape (n,), default=None
+            Class of each file; None for the names of the folders that files lie in, or
+            the labels in the file, where they are names of classes.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the entries of `y`.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        predictions = self.predict_files(data)
+        if y is not None:
+            names = np.asarray(y).astype(str)
+            right = accuracy_score(
+                names, predictions.labels, sample_weight=sample_weight
+            )
+            return float(right)
+        if predictions.accuracy is None:
+            raise ValueError(
+                "the classes of these files are not known: none lies in a folder "
+                f"named {' or '.join(map(str, self.classes_[:3]))}. Pass y, one class "
+                "per file."
+            )
+        return predictions.accuracy
 
     def predict_proba(self, data: Any) -> Floats:
         """Probabilities of the classes of files.

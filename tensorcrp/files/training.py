@@ -156,6 +156,12 @@ def check_halves(halves, found, groups):
         check_apart(groups, found.files, find(halves[1], labelled=False).files)
 
 
+def check_rule(groups, found):
+    """Reject a rule that no file could follow, before any file is read."""
+    if isinstance(groups, str) and found.kind not in MANY:
+        file_groups(groups, [])
+
+
 def left_out_of(data, halves):
     """Names of folders beside the two halves, such as ``val``."""
     return [

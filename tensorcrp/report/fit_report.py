@@ -18,7 +18,12 @@ from tensorcrp.files.reading import read
 from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 from tensorcrp.patterns import Patterns
-from tensorcrp.report.class_samples import class_examples, class_table, picture
+from tensorcrp.report.class_samples import (
+    class_examples,
+    class_table,
+    is_picture,
+    picture,
+)
 from tensorcrp.report.html_page import (
     Part,
     confusion_table,
@@ -38,7 +43,7 @@ NEAR_CHANCE = (
     '<p class="bad">Guessing the most frequent class could do as well. Try more {}s, '
     "of clips more frames, a larger size, colour, or another motion.</p>"
 )
-NAMES = {"reg": "ridge", "n_components": "features", "smooth": "smoothness"}
+NAMES = {"reg": "ridge", "n_components": "projections", "smooth": "smoothness"}
 
 
 def check_report(folder: AnyPath) -> Path:
@@ -103,16 +108,16 @@ def write_fit_report(
     ...     write_fit_report(model, folder).name
     'report.html'
     """
-    path = check_report(folder)
+    path, pixels = check_report(folder), _pictures(model)
     parts = [
         _accuracy(model),
-        _data(model),
+        _data(model, pixels),
         Part(
             f"Confusion of held-out {NOUNS[model.reader_['kind']]}s",
             '<p class="soft">True class down, predicted class across.</p>'
             + confusion_table(model.classes_, model.scores_["confusion"]),
         ),
-        _wrong(model),
+        _wrong(model, pixels),
         _projections(model),
         _settings(model),
     ]
@@ -153,15 +158,14 @@ def _accuracies(model, name):
     return [(name, *(100 * each for each in numbers)) for name, *numbers in rows]
 
 
-def _data(model):
+def _data(model, pixels):
     counts = model.scores_["confusion"].sum(axis=1)
     names, held_out = [str(name) for name in model.classes_], model.held_out_
     members = [[i for i, t in enumerate(held_out.truth) if t == n] for n in names]
     table = class_table(names, counts, f"{NOUNS[model.reader_['kind']]}s")
-    examples = class_examples(
-        names, members, lambda i: _pixels(model, i), held_out.files.__getitem__
-    )
-    skipped = ""
+    examples, skipped = "", ""
+    if pixels(0) is not None:
+        examples = class_examples(names, members, pixels, held_out.files.__getitem__)
     if model.skipped_:
         skipped = f"<h3>Files that could not be read: {len(model.skipped_)}</h3>"
         reasons = [(file, why_skipped(file, words)) for file, words in model.skipped_]
@@ -169,7 +173,7 @@ def _data(model):
     return Part("Data", table + examples + skipped)
 
 
-def _wrong(model):
+def _wrong(model, pixels):
     held_out = model.held_out_
     order = surprising(held_out, len(held_out.files))
     found = [i for i in order if held_out.labels[i] != held_out.truth[i]]
@@ -182,7 +186,7 @@ def _wrong(model):
         share = held_out.probability[i]
         sure = "" if share is None else f" ({100 * share:.0f} %)"
         words = f"{held_out.truth[i]} taken for {held_out.labels[i]}{sure}"
-        drawn.append(picture(_pixels(model, i), f"{words}: {held_out.files[i]}"))
+        drawn.append(picture(pixels(i), f"{words}: {held_out.files[i]}"))
     more = [
         (held_out.files[i], held_out.truth[i], held_out.labels[i])
         for i in found[WRONG:]
@@ -192,12 +196,21 @@ def _wrong(model):
     return Part(title, "".join(drawn) + table)
 
 
-def _pixels(model, i):
-    """Pixels of a training file, or None if its samples are not pictures."""
-    file, kind = model.held_out_.files[i], model.reader_["kind"]
-    if kind not in PICTURES:
-        return None
-    return read(FoundFiles(kind, [file], [None]), model.reader_).X[0]
+def _pictures(model):
+    """A function: number of a training file -> pixels, None if they are no picture."""
+    kind, files = model.reader_["kind"], model.held_out_.files
+    if kind in PICTURES:
+        return lambda i: read(FoundFiles(kind, [files[i]], [None]), model.reader_).X[0]
+    if kind == "arrays" and is_picture(model.reader_["shape"]):
+        return _samples(model).__getitem__
+    return lambda i: None
+
+
+def _samples(model):
+    """All samples of files of arrays or of epochs, read again."""
+    files = dict.fromkeys(f.rpartition("[")[0] for f in model.held_out_.files)
+    found = FoundFiles(model.reader_["kind"], list(files), [None] * len(files))
+    return read(found, model.reader_).X
 
 
 def _projections(model):
@@ -217,9 +230,7 @@ def _projections(model):
 
 def _patterns(model):
     """Channels by name and a course over time, of each column of a projection."""
-    files = dict.fromkeys(f.rpartition("[")[0] for f in model.held_out_.files)
-    found = FoundFiles("epochs", list(files), [None] * len(files))
-    X, pipeline = read(found, model.reader_).X, model.model_
+    X, pipeline = _samples(model), model.model_
     if model.model_[0].output_shape(X.shape[1:]) != X.shape[1:]:
         X, pipeline = pipeline[0].transform(X), pipeline[1:]
     factors = Patterns.from_estimator(pipeline, X).factors
@@ -265,6 +276,9 @@ def _settings(model):
         rows += [("colour", reader["color"]), ("frames are taken", reader["sampling"])]
     rows += [("motion", model.model_[0].kind)]
     rows += [(NAMES.get(k, k), v) for k, v in search.best_params_.items()]
+    if len(search.members_) > 1:
+        rows += [("averaged settings", f"{len(search.members_)}; the best is above")]
+    rows += [("features", len(search.get_feature_names_out()))]
     rows += [("classifier", _estimator_words(search.estimator_))]
     tried = {k: v for k, v in model.scores_["motion"].items() if v == v}
     rows += [(f"score with motion {k}", f"{100 * v:.1f} %") for k, v in tried.items()]

@@ -140,7 +140,8 @@ def curve(values, places, title):
 
 
 def _name(name, y):
-    short = name if len(name) <= 18 else name[:17] + "…"
+    # Both ends: names often differ in one of them only.
+    short = name if len(name) <= 18 else f"{name[:8]}…{name[-9:]}"
     return f'<text x="{LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(short)}</text>'
 
 

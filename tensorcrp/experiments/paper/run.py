@@ -15,7 +15,7 @@ from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
 from tensorcrp.experiments.options import add_common, kept_runs, say, whole_number
-from tensorcrp.experiments.output import check_output, write_all
+from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.paper import paper_tables
 from tensorcrp.experiments.paper.page import page
 from tensorcrp.experiments.paper.paper_methods import CLIMBS
@@ -75,7 +75,7 @@ def add_command(commands):
 
 def run(args):
     """Run the command; returns the exit code."""
-    with data_folder(args.data):
+    with data_folder(args.data), typed(args.command_line):
         return _run(args)
 
 
