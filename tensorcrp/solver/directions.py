@@ -175,7 +175,9 @@ class Duals:
         # A ridge below rounding cannot be factored.
         least = max(n * rounding(gram), share / n) * np.trace(gram)
         few, which = np.unique(np.maximum(ridges[lanes], least), return_inverse=True)
-        factors = choleskys(np.stack([gram] * len(few)), few)
+        # Of one ridge the matrix itself: it may be as large as a tenth of the samples.
+        grams = gram[None] if len(few) == 1 else np.stack([gram] * len(few))
+        factors = choleskys(grams, few)
         solved = np.stack([cholesky_solve(factor, cross) for factor in factors])
         self.F[lanes] = solved[which]
         self.K[lanes] = (inner - cross.T @ solved)[which]

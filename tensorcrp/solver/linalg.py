@@ -72,7 +72,9 @@ def symmetric_gram(blocks):
     gram = None
     for block in blocks:
         gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)
-    return np.triu(gram) + np.triu(gram, 1).T
+    for i in range(len(gram)):  # a copy of the triangle would take as much again
+        gram[i + 1 :, i] = gram[i, i + 1 :]
+    return gram.T  # in C order
 
 
 def rounding(matrices):
