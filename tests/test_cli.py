@@ -171,10 +171,6 @@ def test_figures_have_names_of_their_own():
     assert output.file_name("digits") == "digits"
 
 
-ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
 def test_the_report_names_the_command_as_it_is_typed(data_file, tmp_path):
     """Results of Python have none: not that of the process, e.g. of a notebook."""
     path, out = tmp_path / "my data.npz", tmp_path / "out"
@@ -190,6 +186,17 @@ def test_the_report_names_the_command_as_it_is_typed(data_file, tmp_path):
     assert "<code>" not in (out / "report.html").read_text()
 
 
+def test_figures_of_a_classifier_that_no_method_has_are_left_out(data_file, tmp_path):
+    methods = ["--methods", "TensorCRPCV, short"]
+    assert cli.main(small(data_file, *methods, "--out", str(tmp_path / "out"))) == 0
+    names = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+    assert names and not any("SVM" in name for name in names)
+
+
+ODD = ("a$b_{$x^\n\udcff.npz", "c" * 90 + "1.npz", "c" * 90 + "2.npz")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names that POSIX alone allows")
 def test_odd_paths_get_tables_figures_and_a_report(
     data_file, tmp_path, capsys, monkeypatch
 ):

@@ -337,7 +337,7 @@ def test_flattened_samples_with_a_shape():
 
 def test_two_samples_per_class_are_too_few():
     X, y = samples(n=6)
-    with pytest.raises(ValueError, match="a training fold has 3 classes of at most 1"):
+    with pytest.raises(ValueError, match="classes of a training fold have"):
         TensorCRPCV().fit(X, y)
 
 
@@ -362,6 +362,11 @@ def test_two_samples_per_class_are_too_few():
         ({"smooth": (-1.0,)}, "each of smooth must be a finite number"),
         ({"ordered": (True,)}, "has 1 entries, but samples have 2 modes"),
         ({"average": 0}, "average must be an integer of at least 1"),
+        (
+            {"n_jobs": "all"},
+            "n_jobs must be a number of processes, -1 for one per core",
+        ),
+        ({"n_jobs": 0}, "n_jobs must be a number of processes"),
         ({"distance": "manhattan"}, "distance must be one of"),
         ({"distance": ()}, "distance must be a list or tuple of at least one"),
         ({"estimator": []}, "estimator must be a list or tuple of at least one"),

@@ -23,6 +23,16 @@ def check_integer(name, value, least=1, also=()):
         )
 
 
+def check_jobs(name, value):
+    """Reject anything but a number of processes as joblib has it: -1 for all cores."""
+    integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if value is not None and not (integer and value):
+        raise ValueError(
+            f"{name} must be a number of processes, -1 for one per core, or None, got "
+            f"{value!r}."
+        )
+
+
 def check_real(name, value):
     """Reject anything but a finite number that is not negative."""
     real = isinstance(value, Real) and not isinstance(value, bool)

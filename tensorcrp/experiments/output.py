@@ -78,9 +78,9 @@ def comparison_figures(rows):
     names = rows.methods()
     figures = {}
     for data in rows.data():
-        slug = file_name(data)
-        for classifier in CLASSIFIERS:
-            last = rows.sizes(data)[-1]
+        slug, last = file_name(data), rows.sizes(data)[-1]
+        there = rows.classifiers(data, last)
+        for classifier in (each for each in CLASSIFIERS if each in there):
             figures[f"{slug}_{classifier}_bars"] = _bars(
                 rows, data, last, classifier, names
             )

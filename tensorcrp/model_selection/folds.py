@@ -252,7 +252,7 @@ def _check_folds(folds, y, cv):
         classes, counts = np.unique(y[train], return_counts=True)
         if len(classes) < 2 or counts.max() < 2:
             raise TooFewSamples(
-                f"a training fold has {len(classes)} classes of at most "
-                f"{counts.max()} samples: each needs two classes, one of them with "
-                "two samples. Pass more samples or other folds as cv."
+                f"the classes of a training fold have {counts.tolist()} samples: each "
+                "fold needs two classes, one of them with two samples. Pass more "
+                "samples or other folds as cv."
             )

@@ -16,7 +16,12 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.metrics import check_scoring
 
-from tensorcrp.base.parameters import check_choice, check_flag, check_values
+from tensorcrp.base.parameters import (
+    check_choice,
+    check_flag,
+    check_jobs,
+    check_values,
+)
 from tensorcrp.base.progress import progress
 from tensorcrp.model_selection.distances import DISTANCES
 from tensorcrp.model_selection.fold_scores import (
@@ -68,6 +73,7 @@ class Options:
             check_choice("distance", distance, DISTANCES)
         check_flag("race", self.race)
         check_flag("white", self.white)
+        check_jobs("n_jobs", self.n_jobs)
 
     def bundles(self, folds, nbytes):
         """Folds that are scored together: of small samples, a bundle per process.
