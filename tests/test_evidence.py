@@ -257,6 +257,15 @@ def test_tables_say_chance_and_losses(evidence):
     assert "+8.0 ± 2.0" in gaps_table(evidence, 5).markdown()
 
 
+def test_without_the_reference_there_is_no_gap(evidence):
+    whole = summary_table(evidence, 5).text()
+    assert "gap" in whole and "losses" in whole
+    few = ResultRows([row for row in evidence.all if row["method"] != "TensorCRPCV"])
+    text = summary_table(few, 5).text()
+    assert "gap" not in text and "losses" not in text
+    assert "raw" in text and "rank" in text
+
+
 @pytest.mark.parametrize("name", ["RBF SVM", "linear SVM, smooth", "CPLogistic"])
 def test_one_figure_for_both_columns_is_explained(name):
     for names, said in ((("raw",), False), ((name, "raw"), True)):

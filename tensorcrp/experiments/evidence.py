@@ -144,17 +144,18 @@ def summary_table(rows, train, reference=REFERENCE):
     first, svm = Evidence(rows, train), Evidence(rows, train, "SVM")
     ranks, n = first.ranks(), len(first.sets)
     lines = [_summary_line(first, svm, ranks, m, reference) for m in first.methods]
-    halves = _halves(first.sets)
+    halves, gaps = _halves(first.sets), ("gap", "losses")
+    if reference not in first.methods:
+        gaps, lines = (), [[*line[:3], *line[5:]] for line in lines]
     return Table(
         f"{size_words(train)}, {n} set{'s' * (n > 1)}, {_span_of_tests(first)} test "
         f"samples each: mean accuracy in % (chance {_mean_chance(first):.1f}, always "
         f"the largest class {_majority(first):.1f})",
-        [*("method", HEADLINE, "rank", "gap", "losses"), *halves, "SVM", "fit s"],
+        ["method", HEADLINE, "rank", *gaps, *halves, "SVM", "fit s"],
         lines,
-        f"Best mean first. rank: mean rank over the sets by {HEADLINE}. gap: "
-        f"{reference} minus the method, mean over the sets ± its standard error. "
-        f"losses: sets where {reference} is behind it by more than one standard error "
-        f"of the paired difference. {_words_of_halves(halves)}fit s: median over sets.",
+        f"Best mean first. rank: mean rank over the sets by {HEADLINE}. "
+        f"{_words_of_gaps(reference) if gaps else ''}{_words_of_halves(halves)}"
+        "fit s: median over sets.",
         best_in_columns(lines[: len(first.complete())], (1,)),
         optional=("fit s", *halves, "SVM"),
     )
@@ -189,6 +190,14 @@ def _halves(sets):
     mine = [name for name in sets if name in CHOSEN_ON]
     others = [name for name in sets if name not in CHOSEN_ON]
     return {"chosen on": mine, "held out": others} if mine and others else {}
+
+
+def _words_of_gaps(reference):
+    return (
+        f"gap: {reference} minus the method, mean over the sets ± its standard error. "
+        f"losses: sets where {reference} is behind it by more than one standard error "
+        "of the paired difference. "
+    )
 
 
 def _words_of_halves(halves):
