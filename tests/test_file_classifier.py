@@ -877,6 +877,13 @@ def test_requests_that_cannot_be_met(arguments, words, tmp_path, capsys, monkeyp
     assert words in failed([*arguments, *small], capsys)
 
 
+def test_measured_values_are_no_classes(tmp_path, capsys):
+    path = tmp_path / "sizes.npz"
+    np.savez(path, X=np.ones((9, 4, 3)), y=np.arange(9) / 7)
+    said = failed(["fit", path, "-o", tmp_path / "m"], capsys)
+    assert "every sample has a label of its own, such as 0.0: a class is" in said
+
+
 def test_motion_of_one_time_names_the_option(tmp_path, capsys):
     arrays(tmp_path / "a.npz", shape=(1, 5))
     command = ["fit", tmp_path / "a.npz", "-o", tmp_path / "m", *SMALL[5:]]

@@ -197,6 +197,11 @@ def _classes(samples, noun):
         raise ValueError(
             f"there is one class, {classes[0]}; a classifier needs two or more."
         )
+    if counts.max() == 1:
+        raise ValueError(
+            f"every {noun} has a label of its own, such as {classes[0]}: a class is "
+            f"what several {noun}s share, not a measured number or a name of each."
+        )
     if counts.min() < LEAST:
         least = f"{counts.min()} readable {noun}{'s' if counts.min() > 1 else ''}"
         raise ValueError(
