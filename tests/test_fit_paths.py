@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
 from tensorcrp.solver import Euclidean, Smoothness, Spec, fit_path, fit_paths, lane_rows
@@ -45,6 +45,20 @@ def test_every_scatter_has_the_models_that_it_has_alone(shape, copies, monkeypat
             assert_allclose(model.projections, alone.projections, atol=1e-8)
             for mine, other in zip(model.history, alone.history, strict=True):
                 assert_allclose(mine, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_lanes_of_one_scatter_may_be_done_before_those_of_others(shape, monkeypatch):
+    monkeypatch.setattr(lane_rows, "MOST_BYTES", 0)
+    how, some = {"max_iter": 20, "tol": 0.01}, [(METRICS[0], k, 0.1) for k in (1, 2)]
+    asked = [(scatter, some) for scatter in scatters(shape)]
+    for (scatter, _), models in zip(
+        asked, fit_paths(asked, Spec(2, **how)), strict=True
+    ):
+        alone = fit_path(scatter, Spec(2, ranks=(1, 2), regs=(0.1,), **how))
+        for mine, other in zip(models, alone, strict=True):
+            assert_array_equal(mine.result.n_iter, other.result.n_iter)
+            assert_allclose(mine.projections, other.projections, atol=1e-8)
 
 
 @pytest.mark.parametrize("init", ["random", "identity"])
