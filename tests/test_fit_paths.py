@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
-from tensorcrp.solver import Euclidean, Smoothness, Spec, fit_path, fit_paths, lane_rows
+from tensorcrp.solver import (
+    Euclidean,
+    PaperDeflation,
+    Smoothness,
+    Spec,
+    fit_path,
+    fit_paths,
+    lane_rows,
+)
 
 METRICS = Euclidean(), Smoothness(2.0)
 SHAPES = [(6,), (5, 4), (3, 4, 2), (2, 3, 2, 2)]
@@ -99,6 +107,19 @@ def test_a_callback_hears_of_all_lanes_that_are_solved_together():
     assert [(p, n) for p, n, _ in heard] == [(0, 6), (1, 6)]
     assert heard[0][2] == [(5, 4)] * 6
     assert all(len(each) == 2 for each in models)
+
+
+def test_an_order_of_modes_does_not_concern_vectors():
+    class Half(PaperDeflation):
+        is_plain = False
+
+        def removed(self, gram):
+            return np.broadcast_to(np.eye(gram.shape[-1]) / 2, gram.shape)
+
+    how, scatter = {"ranks": ("full",), "deflation": Half()}, scatters((5, 4))[0]
+    (usual,) = fit_path(scatter, Spec(2, **how))
+    (other,) = fit_path(scatter, Spec(2, modes=(1, 0), **how))
+    assert_array_equal(other.projections, usual.projections)
 
 
 def test_bad_requests():
