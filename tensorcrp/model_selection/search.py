@@ -7,8 +7,8 @@ grid, and an average of the models at the good points, of the folds and of all s
 one linear map with a classifier.
 
 All lanes (smoothness, rank, ridge) of small folds are one run of the solver, components
-are nested, and only the best lanes of two folds see the others: a grid costs a few
-dozen fits, not one per point and fold.
+are nested, and only the best lanes of the first folds see the others: a grid costs a
+few dozen fits, not one per point and fold.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, but not below 2.
     race : bool, default=True
-        Whether only the best six lanes (smoothness, rank, ridge) after two folds, or as
-        many as points are averaged, see the other folds, with no more components than
-        were best for one of them. False scores every point on every fold.
+        Whether only the best six lanes (smoothness, rank, ridge), or as many as points
+        are averaged, go on after two folds, or more if these test less than a fifth of
+        the samples; with no more components than were best for one of these lanes.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
