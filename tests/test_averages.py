@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.metrics.pairwise import cosine_distances
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -198,6 +198,16 @@ def test_a_race_leaves_as_many_lanes_as_are_averaged():
     results = TensorCRPCV(**grid).fit(X, y).cv_results_
     sizes = len(set(results["param_n_components"]))
     assert (results["n_splits"].reshape(-1, sizes) == 4).any(axis=1).sum() == 9
+
+
+def test_a_race_of_small_folds_begins_with_a_fifth_of_the_samples():
+    X, y = samples(noise=3.0)
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 5)), "cv": LeaveOneOut()}
+    seen = TensorCRPCV(**grid).fit(X, y).cv_results_["n_splits"]
+    assert set(seen) == {12, 60}
+    few = [(np.arange(30), np.array([i])) for i in (40, 41, 42)]
+    seen = TensorCRPCV(**grid | {"cv": few}).fit(X, y).cv_results_["n_splits"]
+    assert set(seen) == {3}  # no race
 
 
 def test_two_folds_are_no_race():

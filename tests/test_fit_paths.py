@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter
-from tensorcrp.solver import Euclidean, Smoothness, Spec, fit_path, fit_paths, lane_rows
+from tensorcrp.solver import (
+    Euclidean,
+    PaperDeflation,
+    Smoothness,
+    Spec,
+    fit_path,
+    fit_paths,
+    lane_rows,
+)
 
 METRICS = Euclidean(), Smoothness(2.0)
 SHAPES = [(6,), (5, 4), (3, 4, 2), (2, 3, 2, 2)]
@@ -47,6 +55,20 @@ def test_every_scatter_has_the_models_that_it_has_alone(shape, copies, monkeypat
                 assert_allclose(mine, other, rtol=1e-9)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_lanes_of_one_scatter_may_be_done_before_those_of_others(shape, monkeypatch):
+    monkeypatch.setattr(lane_rows, "MOST_BYTES", 0)
+    how, some = {"max_iter": 20, "tol": 0.01}, [(METRICS[0], k, 0.1) for k in (1, 2)]
+    asked = [(scatter, some) for scatter in scatters(shape)]
+    for (scatter, _), models in zip(
+        asked, fit_paths(asked, Spec(2, **how)), strict=True
+    ):
+        alone = fit_path(scatter, Spec(2, ranks=(1, 2), regs=(0.1,), **how))
+        for mine, other in zip(models, alone, strict=True):
+            assert_array_equal(mine.result.n_iter, other.result.n_iter)
+            assert_allclose(mine.projections, other.projections, atol=1e-8)
+
+
 @pytest.mark.parametrize("init", ["random", "identity"])
 def test_starts_that_do_not_look_at_the_data(init):
     spec = Spec(2, init=init, n_init=2, max_iter=3, tol=0.0, random_state=0)
@@ -85,6 +107,19 @@ def test_a_callback_hears_of_all_lanes_that_are_solved_together():
     assert [(p, n) for p, n, _ in heard] == [(0, 6), (1, 6)]
     assert heard[0][2] == [(5, 4)] * 6
     assert all(len(each) == 2 for each in models)
+
+
+def test_an_order_of_modes_does_not_concern_vectors():
+    class Half(PaperDeflation):
+        is_plain = False
+
+        def removed(self, gram):
+            return np.broadcast_to(np.eye(gram.shape[-1]) / 2, gram.shape)
+
+    how, scatter = {"ranks": ("full",), "deflation": Half()}, scatters((5, 4))[0]
+    (usual,) = fit_path(scatter, Spec(2, **how))
+    (other,) = fit_path(scatter, Spec(2, modes=(1, 0), **how))
+    assert_array_equal(other.projections, usual.projections)
 
 
 def test_bad_requests():

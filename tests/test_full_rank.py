@@ -1,10 +1,13 @@
 """Full rank in the span of the rows, and features from factors alone."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from tensorcrp import ClassScatter
 from tensorcrp.solver import GivenMetric, PaperDeflation, Smoothness, Spec, fit_path
+from tensorcrp.solver import model as model_module
 
 SHAPES = [(40,), (9, 8), (5, 4, 6)]
 
@@ -85,3 +88,17 @@ def test_features_from_factors_differ_by_signs_alone(shape, deflation):
         signed, unsigned = model.transform(X), model.unsigned_features(X)
         signs = np.sign(np.einsum("np,np->p", signed, unsigned))
         np.testing.assert_allclose(unsigned * signs, signed, rtol=1e-9, atol=1e-11)
+
+
+def test_samples_of_another_type_are_converted_in_blocks(monkeypatch):
+    _, scatter = scatter_of((9, 8), n=30)
+    whole = np.random.default_rng(0).integers(0, 256, (4000, 9, 8), dtype=np.uint8)
+    (model,) = fit_path(scatter, Spec(2))
+    expected = model.unsigned_features(whole.astype(float))
+    monkeypatch.setattr(model_module, "CONVERTED", 72 * 8 * 100)
+    tracemalloc.start()
+    features = model.unsigned_features(whole)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(features, expected, rtol=1e-12)
+    assert peak < 8 * whole.size / 4

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    LeaveOneOut,
     StratifiedKFold,
     cross_val_score,
 )
@@ -201,6 +202,61 @@ def test_points_without_a_score_are_not_chosen(unknown):
     ranks = model.cv_results_["rank_test_score"]
     nan = np.isnan(model.cv_results_["mean_test_score"])
     assert (ranks[nan] == 7).all() and (ranks[~nan] < 7).all()
+
+
+def test_scores_that_are_nan_after_a_race_are_an_error():
+    X, y = samples()
+    cuts = np.split(np.arange(60), [12, 24, 31, 45])
+    folds = [(np.setdiff1d(np.arange(60), test), test) for test in cuts]
+
+    def score(model, X, y):
+        return np.nan if len(y) == 7 else model.score(X, y)
+
+    grid = GRID | {"race": True, "cv": folds, "scoring": score}
+    with pytest.raises(ValueError, match=r"all .* points .*saw every fold are NaN"):
+        TensorCRPCV(**grid | {"regs": (0.1, 0.3, 1.0)}).fit(X, y)
+
+
+def searched(X, y, weight, **grid):
+    """Scores of all folds and points, and the best point."""
+    search = TensorCRPCV(**grid).fit(X, y, sample_weight=weight)
+    names = [f"split{i}_test_score" for i in range(search.n_splits_)]
+    return [search.cv_results_[name] for name in names], search
+
+
+def test_folds_whose_test_samples_have_no_weight_are_left_out():
+    X, y = samples(n=24)
+    weight = np.where(np.arange(24) % 6 == 4, 0.0, 1.0 + np.arange(24) % 2)
+    grid, some = GRID | {"cv": LeaveOneOut()}, weight > 0
+    expected, search = searched(X[some], y[some], weight[some], **grid)
+    scores, same = searched(X, y, weight, **grid)
+    assert_array_equal(scores, expected)
+    assert_allclose(same.transform(X), search.transform(X), atol=1e-9)
+    with pytest.raises(ValueError, match="no test sample of any fold has weight"):
+        searched(X, y, weight, **grid | {"cv": [(some, ~some)]})
+
+
+def test_samples_without_weight_do_not_count_as_training_samples():
+    """Of full rank: there are as many directions as samples that have weight."""
+    X, y = samples((12, 11), n=110)
+    weight = np.where(np.arange(110) < 30, 1.0, 0.0)
+    tests = np.arange(30).reshape(3, 10)
+    folds = [(np.setdiff1d(np.arange(110), test), test) for test in tests]
+    fewer = [(train[train < 30], test) for train, test in folds]
+    grid = GRID | {"ranks": ("full",), "n_components": (2, 22), "white": True}
+    grid |= {"estimator": LogisticRegression(), "scoring": "neg_log_loss"}
+    expected, _ = searched(X[:30], y[:30], None, cv=fewer, **grid)
+    scores, _ = searched(X, y, weight, cv=folds, **grid)
+    assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_equal_weights_count_beside_an_absolute_ridge():
+    X, y = samples()
+    grid = GRID | {"ranks": (2,), "regs": (5.0,), "n_components": 3}
+    _, search = searched(X, y, np.full(60, 8.0), reg_scale="absolute", **grid)
+    how = {"max_iter": 20, "tol": 0.1, "reg_scale": "absolute"}
+    crp = TensorCRP(3, rank=2, reg=5.0, **how).fit(X, y, np.full(60, 8.0))
+    assert_allclose(search.projections_, crp.projections_, atol=1e-12)
 
 
 def test_a_generator_of_folds_that_has_been_used_up():

@@ -45,7 +45,7 @@ class ChosenModels(FeatureClassifier):
         """The best point from scores (folds, points), and those of the average."""
         self.cv_results_ = results_of(grid, scores, seen)
         means = self.cv_results_["mean_test_score"]
-        check_scores(means, classifiers_of(self)[0])
+        check_scores(means, seen == len(scores), classifiers_of(self)[0])
         best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])
@@ -61,7 +61,7 @@ class ChosenModels(FeatureClassifier):
         shared = {name: getattr(self, name) for name in (*names, "max_memory")}
         seed = search.spec.random_state
         crp = TensorCRP(random_state=seed, **self.best_params_, **shared)
-        weight = None if np.ptp(search.weight) == 0 else search.weight
+        weight = None if (search.weight == 1).all() else search.weight
         self.best_estimator_ = crp.fit(search.X, search.y, weight)
         for name in ("components_", "factors_", "classes_", "n_iter_"):
             setattr(self, name, getattr(crp, name))

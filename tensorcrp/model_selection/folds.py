@@ -119,7 +119,7 @@ class Search:
     metrics : list of Metric
         One per smoothness of the grid.
     fewest : int
-        Training samples in the smallest fold.
+        Training samples with weight in the smallest fold.
     max_memory : float or None
     """
 
@@ -218,7 +218,7 @@ def _in_blocks(projections, X):
     return np.concatenate([host(flat_features(projections, part)) for part in parts])
 
 
-def folds_of(cv, X, y, groups):
+def folds_of(cv, X, y, groups, weight=None):
     """Pairs of training and test samples, as indices.
 
     Parameters
@@ -228,6 +228,8 @@ def folds_of(cv, X, y, groups):
     X : ndarray or Source
     y : ndarray of shape (n,)
     groups : array-like of shape (n,) or None
+    weight : ndarray of shape (n,), default=None
+        Folds whose test samples have no weight say nothing, and are left out.
     """
     given = cv
     if isinstance(cv, Integral):
@@ -238,7 +240,20 @@ def folds_of(cv, X, y, groups):
     splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
     folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
     _check_folds(folds, y, given)
-    return folds
+    return folds if weight is None else _with_weight(folds, weight)
+
+
+def _with_weight(folds, weight):
+    """Those of the folds that have weight to score with."""
+    known = [fold for fold in folds if weight[fold[1]].any()]
+    if not known:
+        raise ValueError("no test sample of any fold has weight: pass others as cv.")
+    return known
+
+
+def fewest_of(folds, weight):
+    """Training samples with weight in the smallest of the folds."""
+    return min(np.count_nonzero(weight[np.unique(train)]) for train, _ in folds)
 
 
 def _check_folds(folds, y, cv):

@@ -58,13 +58,17 @@ def _objects(points, name):
     return values
 
 
-def check_scores(scores, classifier):
-    """Reject mean scores that are all NaN; warn of those that are."""
+def check_scores(scores, whole, classifier):
+    """Reject mean scores that are all NaN; warn of those that are.
+
+    Only points that have seen the whole of the folds can be chosen.
+    """
     unknown = int(np.isnan(scores).sum())
-    if unknown == len(scores):
+    if np.isnan(scores[whole]).all():
         raise ValueError(
-            f"the scores of all {unknown} points of the grid are NaN: the score method "
-            f"of estimator={classifier} gives no number. Use a classifier that does."
+            f"the scores of all {whole.sum()} points of the grid that saw every fold "
+            f"are NaN: the score method of estimator={classifier} gives no number. Use "
+            "a classifier that does, or folds for which scores are defined."
         )
     if unknown:
         warnings.warn(

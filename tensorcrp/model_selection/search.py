@@ -7,8 +7,8 @@ grid, and an average of the models at the good points, of the folds and of all s
 one linear map with a classifier.
 
 All lanes (smoothness, rank, ridge) of small folds are one run of the solver, components
-are nested, and only the best lanes of two folds see the others: a grid costs a few
-dozen fits, not one per point and fold.
+are nested, and only the best lanes of the first folds see the others: a grid costs a
+few dozen fits, not one per point and fold.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tensorcrp.base.types import (
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection.chosen import ChosenModels
 from tensorcrp.model_selection.distances import Distance, DistanceFeatures
-from tensorcrp.model_selection.folds import Search, folds_of
+from tensorcrp.model_selection.folds import Search, fewest_of, folds_of
 from tensorcrp.model_selection.request import (
     check_request,
     grid_of,
@@ -92,9 +92,9 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
         class, but not below 2.
     race : bool, default=True
-        Whether only the best six lanes (smoothness, rank, ridge) after two folds, or as
-        many as points are averaged, see the other folds, with no more components than
-        were best for one of them. False scores every point on every fold.
+        Whether only the best six lanes (smoothness, rank, ridge), or as many as points
+        are averaged, go on after two folds, or more if these test less than a fifth of
+        the samples; with no more components than were best for one of these lanes.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
@@ -271,8 +271,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         groups : array-like of shape (n,), default=None
             Passed to `cv`: samples of one group stay on one side of a split.
         sample_weight : array-like of shape (n,), default=None
-            Weights of the samples in every fit and score, and in the fit of the
-            classifier if it takes them.
+            Weights in every fit and score, and in that of the classifier if it takes
+            them. Folds whose test samples have no weight are left out.
 
         Returns
         -------
@@ -282,10 +282,10 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         with replaced_at_once(self) as new:
             new._check_parameters()
             X, y, weight = check_samples(new, X, y, sample_weight, lazy=True)
-            folds = folds_of(new.cv, X, y, groups)
+            folds = folds_of(new.cv, X, y, groups, weight)
             grid, new.ordered_ = grid_of(new, X, y, weight)
-            fewest = min(len(np.unique(train)) for train, _ in folds)
             weight = np.ones(len(y)) if weight is None else weight
+            fewest = fewest_of(folds, weight)
             spec, shape = spec_of(new, max(grid.sizes)), new.sample_shape_
             metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)

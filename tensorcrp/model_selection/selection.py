@@ -31,7 +31,8 @@ from tensorcrp.model_selection.fold_scores import (
 )
 from tensorcrp.solver.lane_rows import SMALL_BYTES
 
-FIRST_FOLDS = 2  # that all lanes see in a race
+FIRST_FOLDS = 2  # that all lanes see in a race, at least
+FIRST_SHARE = 0.2  # of the samples that these folds test, at least
 LEAST_LANES = 6  # that go on, or as many as points are averaged
 
 
@@ -172,16 +173,23 @@ def score_points(search, grid, folds, options):
     """
     table = FoldTable(search, grid, folds, options)
     alive, longest, rest = np.arange(len(grid.lanes())), len(grid.sizes), folds
-    if options.race and FIRST_FOLDS < len(folds) and options.least_lanes < len(alive):
-        table.add(alive, longest, folds[:FIRST_FOLDS])
-        so_far = table.scores[:FIRST_FOLDS].mean(axis=0)
+    first = _first_folds(folds, len(search.y))
+    if options.race and first < len(folds) and options.least_lanes < len(alive):
+        table.add(alive, longest, folds[:first])
+        so_far = table.scores[:first].mean(axis=0)
         alive = grid.survivors(so_far, options.least_lanes)
         longest = _sizes_worth_it(so_far[alive])
         table.keep(alive)
         small = search.X.nbytes * len(folds) <= SMALL_BYTES
-        rest = [*folds[FIRST_FOLDS:], *([None] if small else [])]
+        rest = [*folds[first:], *([None] if small else [])]
     table.add(alive, longest, rest)
     return table.scores.reshape(len(folds), -1), table.seen.ravel(), table.models
+
+
+def _first_folds(folds, n):
+    """How many folds a race begins with: two that leave one out would say nothing."""
+    tested = np.cumsum([len(test) for _, test in folds])
+    return max(FIRST_FOLDS, 1 + int(np.searchsorted(tested, FIRST_SHARE * n)))
 
 
 def _sizes_worth_it(scores):

@@ -1,4 +1,4 @@
-"""CP tensors: their Khatri-Rao products, dense forms, norms and standard form.
+"""CP tensors: their Khatri-Rao products, dense forms and norms, and mode products.
 
 In: factors ``(..., l_m, k)``, one array per mode, or dense tensors
 ``(h, l_1, ..., l_N)``.

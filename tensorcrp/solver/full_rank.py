@@ -88,6 +88,7 @@ class Vectors:
 
     def spec(self, spec):
         """The spec for these rows, whose callback sees tensors and not vectors."""
+        spec = replace(spec, modes=None)  # of a vector there is one
         if spec.callback is None:
             return spec
         told = with_argument(spec.callback, "factors")

@@ -95,6 +95,8 @@ class SharedRows(DeflatedRows):
         lanes = [self.source[each] for each in which]
         for number, rows in enumerate(self.parts):
             ends = [np.searchsorted(each, [number, number + 1]) for each in lanes]
+            if all(first == last for first, last in ends):  # its lanes are all done
+                continue
             some = [
                 columns([factor[first:last] for factor in each])
                 for each, (first, last) in zip(factors, ends, strict=True)

@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 
+from tensorcrp.base.namespace import spans
 from tensorcrp.base.types import Array, Flags, Floats, Integers, Rank, Shape
 from tensorcrp.solver.cp import (
     cp_dense,
@@ -26,6 +27,8 @@ from tensorcrp.solver.cp_form import cp_normalize
 from tensorcrp.solver.curves import FinalValues
 from tensorcrp.solver.deflation import Deflation, Found, deflated_scores, feature_rows
 from tensorcrp.solver.metric import Metric
+
+CONVERTED = 2**25  # bytes that samples of another type take at a time
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,7 @@ class Model:
         T = None if self.deflation.is_plain else self.deflation.removed(self._gram)
         overlaps = self._gram if T is None else self._gram @ T.T
         W = mode_products(self._unit, self._roots).reshape(len(self._gram), -1)
-        scores = X.reshape(len(X), -1) @ W.T.astype(working_dtype(X))
+        scores = _products(X.reshape(len(X), -1), W.T.astype(working_dtype(X)))
         return deflated_scores(scores, overlaps)
 
     @cached_property
@@ -249,3 +252,12 @@ class Model:
     def objective(self) -> Floats:
         """J of each projection: (h,)."""
         return self.result.objective
+
+
+def _products(flat, W):
+    """``X W`` of vectors (n, P) and (P, h); NumPy converts other types as a whole."""
+    alike, most = flat.dtype == W.dtype, CONVERTED // (W.itemsize * len(W))
+    scores = np.empty((len(flat), W.shape[1]), W.dtype)
+    for part in spans(len(flat), max(1, len(flat) if alike else most)):
+        scores[part] = flat[part] @ W
+    return scores
