@@ -34,7 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp import TensorCRP
 from tensorcrp.solver import path
-from tensorcrp.solver.ascent import Ascent
+from tensorcrp.solver.ascent import Ascent, SmallGain
 from tensorcrp.solver.cp import NULL, cp_dense
 
 DOCUMENTED = {
@@ -150,11 +150,13 @@ class Watched:
     def keep(self, ascent, active, mode, u, white, blocks, coordinates):
         """Before `Ascent._keep`."""
         proposed = VALUE(ascent, active, blocks, coordinates)
+        # At order 1 the start is the answer, and nothing is compared with it.
+        starts = np.zeros(len(ascent.which)) if ascent.begun is None else ascent.begun
         for i, (lane, J) in enumerate(zip(active, proposed, strict=True)):
             self.count += 1
             self.mixing = max(self.mixing, np.linalg.norm(white[i]))
             begun = bool(ascent.history[lane])
-            before = (ascent.objective if begun else ascent.begun)[lane]
+            before = (ascent.objective if begun else starts)[lane]
             if J < before:
                 last = np.sum(ascent.scores[0][lane] ** 2) if begun else self.start[i]
                 share = rounding(ascent, lane, before, last, self.mixing)
@@ -181,10 +183,11 @@ def watched_solver():
         watched.keep(self, *arguments)
         keep(self, *arguments)
 
-    def watched_climb(ascents, *arguments):
+    def watched_climb(ascents, max_iter, stop):
         if not ascents[0].found.count:
             watched.mixing = 1.0
-        climb(ascents, *arguments)
+        # Only a rule, if one that never stops, asks for J of the start.
+        climb(ascents, max_iter, stop or SmallGain(0.0))
         for ascent in ascents:
             watched.climb(ascent)
 
