@@ -122,8 +122,3 @@ def methods_at(name, train):
     """Methods of an experiment at one training size."""
     quick = (*QUICK, S_LDA) if name in FACES else QUICK
     return (*quick, *(OURS if train <= OUR_MOST else ()))
-
-
-def protocol_methods():
-    """Names of all methods that some protocol runs."""
-    return [*QUICK, S_LDA, *OURS]

@@ -33,6 +33,9 @@ from tensorcrp.solver.model import Model
 from tensorcrp.solver.path import Spec, fit_paths
 from tensorcrp.storage.sources import map_samples, source_of
 
+# One object: lanes of the same metric share the statistics of their rows.
+PLAIN = Euclidean()
+
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -62,7 +65,7 @@ class Coordinates:
         n, P = self.basis.shape
         # Ridges are relative to the mean square of one of P entries, not of n.
         share = n / P if spec.reg_scale == "relative" else 1.0
-        return Euclidean(), "full", lane[2] * share
+        return PLAIN, "full", lane[2] * share
 
     def projections(self, model):
         """Projections (h, P) of raw samples."""
