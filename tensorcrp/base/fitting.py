@@ -65,10 +65,11 @@ class ScatterFit:
             chunks.
         sample_weight : array-like of shape (n,), default=None
             Weight of each sample; None for equal weights. With a relative ridge the
-            features do not depend on the scale of all weights together. If the largest
-            is below 1e-100 or above 1e100, all are first divided by a power of four,
-            which changes the unit of the ridge and the objective. With an absolute
-            ridge such weights are an error.
+            features do not depend on the scale of all weights together, unless the
+            number of samples matters (``reg="auto"``, ``white=True``): that is the sum
+            of the weights. If the largest is below 1e-100 or above 1e100, all are first
+            divided by a power of four, which changes the unit of the ridge and the
+            objective. With an absolute ridge such weights are an error.
 
         Returns
         -------
