@@ -147,29 +147,38 @@ def test_flags_switch_every_part_off():
 # Races --------------------------------------------------------------------------------
 
 
-def test_a_race_scores_survivors_as_without_it():
-    """Two folds of all lanes; the others of the best six, up to their best sizes."""
+@pytest.mark.parametrize("sizes", [(2, 3, 4), (2, 3, 5)])
+def test_a_race_scores_survivors_as_without_it(sizes):
+    """Two folds of all lanes, up to 2 (c - 1) = 4 components; then the best six.
+
+    They see the other folds, up to the best size; and all folds where there are longer
+    sizes, which nobody has seen.
+    """
     X, y = samples(noise=3.0)
-    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12))}
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12)), "n_components": sizes}
     grid |= {"scoring": "neg_log_loss"}  # hardly any ties, which rounding would decide
-    grid |= {"estimator": LogisticRegression(), "n_components": (2, 3, 5)}
+    grid |= {"estimator": LogisticRegression()}
     whole = TensorCRPCV(**grid, race=False).fit(X, y).cv_results_
     search = TensorCRPCV(**grid).fit(X, y)
     results = search.cv_results_
     folds = [f"split{i}_test_score" for i in range(4)]
-    expected = np.array([whole[name] for name in folds])
-    first = expected[:2].mean(axis=0).reshape(-1, 3)
+    scores = np.array([whole[name] for name in folds])
+    few = sum(size <= 4 for size in sizes)
+    first = scores[:2].mean(axis=0).reshape(-1, 3)[:, :few]
     alive = np.argsort(-first.max(axis=1))[:6]
-    longest = 1 + first[alive].argmax(axis=1).max()
-    goes_on = np.zeros(first.shape, bool)
-    goes_on[alive, :longest] = True
-    expected[2:, ~goes_on.ravel()] = np.nan
-    assert_allclose([results[name] for name in folds], expected, atol=1e-9)
+    longest = 1 + first[alive].argmax(axis=1).max() if few == 3 else 3
+    expected = np.zeros((len(first), 3), int)
+    expected[:, :few] = 2
+    expected[alive, :longest] = 4
+    expected = expected.ravel()
+    scores[np.arange(4)[:, None] >= expected] = np.nan
+    assert_allclose([results[name] for name in folds], scores, atol=1e-9)
     seen = results["n_splits"]
-    assert_array_equal(seen, np.where(goes_on.ravel(), 4, 2))
+    assert_array_equal(seen, expected)
+    assert_array_equal(np.isnan(results["mean_test_score"]), expected == 0)
     assert all(seen[results["params"].index(point)] == 4 for point in search.members_)
     ranks = results["rank_test_score"]
-    assert ranks[seen == 4].max() < ranks[seen == 2].min()
+    assert ranks[seen == 4].max() < ranks[seen < 4].min()
 
 
 def test_large_samples_are_fitted_as_a_whole_after_the_race(monkeypatch):
@@ -203,6 +212,7 @@ def test_a_race_leaves_as_many_lanes_as_are_averaged():
 def test_a_race_of_small_folds_begins_with_a_fifth_of_the_samples():
     X, y = samples(noise=3.0)
     grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 5)), "cv": LeaveOneOut()}
+    grid |= {"n_components": (2, 4)}
     seen = TensorCRPCV(**grid).fit(X, y).cv_results_["n_splits"]
     assert set(seen) == {12, 60}
     few = [(np.arange(30), np.array([i])) for i in (40, 41, 42)]

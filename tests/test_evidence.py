@@ -463,7 +463,7 @@ def test_protocols_are_reproduced_beside_published_figures(
 ):
     """In parts: later calls show what earlier ones have run, and the page has all."""
     monkeypatch.setattr(protocols, "QUICK", ("linear SVM",))
-    monkeypatch.setattr(protocols, "OURS", ("raw",))
+    monkeypatch.setattr(protocols, "SLOW", "raw")
     command = ["reproduce", "uea", "people", "indian_pines", "--jobs", "1", "--only"]
     command += ["eeg_finger_uea", "weizmann_people", "indian_pines_apart"]
     command += ["--out", str(tmp_path / "out")]

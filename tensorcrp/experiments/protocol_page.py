@@ -8,9 +8,9 @@ import numpy as np
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.protocols import (
     CAI_SPLITS,
-    OUR_SPLITS,
     PROTOCOL_EXPERIMENTS,
     PUBLISHED,
+    SLOW_SPLITS,
     methods_at,
 )
 from tensorcrp.experiments.store import CPU
@@ -26,8 +26,8 @@ rows in `docs/results/protocols.jsonl` by
 
 which resumes where it was stopped; a test checks that the tables are what the rows say.
 `--splits N` and `--methods NAME ...` run a part of it. The column *splits* says how
-many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP and
-TensorCRPCV); means of few splits are less certain. Every setting was chosen on
+many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP, which
+takes longest); means of few splits are less certain. Every setting was chosen on
 training samples alone.
 """
 SECTIONS = {
@@ -63,7 +63,7 @@ def protocol_page(rows):
 
 
 def _head():
-    return HEAD.format(names=" ".join(SECTIONS), cai=CAI_SPLITS, few=OUR_SPLITS)
+    return HEAD.format(names=" ".join(SECTIONS), cai=CAI_SPLITS, few=SLOW_SPLITS)
 
 
 def _time(rows):

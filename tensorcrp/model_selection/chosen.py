@@ -45,7 +45,7 @@ class ChosenModels(FeatureClassifier):
         """The best point from scores (folds, points), and those of the average."""
         self.cv_results_ = results_of(grid, scores, seen)
         means = self.cv_results_["mean_test_score"]
-        check_scores(means, seen == len(scores), classifiers_of(self)[0])
+        check_scores(means, seen, len(scores), classifiers_of(self)[0])
         best, self.weights_ = grid.members(scores, self.average)
         points, self.n_splits_ = grid.points(), len(scores)
         self.best_index_ = int(best[0])

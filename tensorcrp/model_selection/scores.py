@@ -30,10 +30,11 @@ def results_of(grid, scores, seen):
     """``cv_results_`` of scores (folds, points), of which each point saw the first.
 
     A point that a race left out has NaN in the folds that it did not see, and the mean
-    of the others. A point whose classifier gave NaN has that as its mean.
+    of the others, NaN if there are none. A point whose classifier gave NaN has that as
+    its mean.
     """
     points = grid.points()
-    known = [part[:k] for part, k in zip(scores.T, seen, strict=True)]
+    known = [part[: max(1, k)] for part, k in zip(scores.T, seen, strict=True)]
     mean = np.array([part.mean() for part in known])
     std = np.array([part.std() for part in known])
     results = {f"param_{name}": _objects(points, name) for name in points[0]}
@@ -58,12 +59,13 @@ def _objects(points, name):
     return values
 
 
-def check_scores(scores, whole, classifier):
+def check_scores(scores, seen, n_folds, classifier):
     """Reject mean scores that are all NaN; warn of those that are.
 
-    Only points that have seen the whole of the folds can be chosen.
+    Only points that have seen the whole of the folds can be chosen; those that have
+    seen none have no score.
     """
-    unknown = int(np.isnan(scores).sum())
+    whole, unknown = seen == n_folds, int(np.isnan(scores[seen > 0]).sum())
     if np.isnan(scores[whole]).all():
         raise ValueError(
             f"the scores of all {whole.sum()} points of the grid that saw every fold "

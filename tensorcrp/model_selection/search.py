@@ -93,8 +93,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         class, but not below 2.
     race : bool, default=True
         Whether only the best six lanes (smoothness, rank, ridge), or as many as points
-        are averaged, go on after two folds, or more if these test less than a fifth of
-        the samples; with no more components than were best for one of these lanes.
+        are averaged, see all folds. All begin with up to ``2 (c - 1)`` components on
+        two folds, or more if these test less than a fifth of the samples.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"

@@ -50,7 +50,7 @@ class Options:
         Whether points are scored by the accuracy of the nearest neighbour.
     white, race : bool
     least_lanes : int
-        Number of lanes that see all folds in a race, at least.
+        Number of lanes that see all folds in a race.
     n_jobs : int or None
     shown : bool
         Whether there is a progress bar.
@@ -152,6 +152,10 @@ class FoldTable:
         few = self._named(lanes)
         self.models = [{lane: each[lane] for lane in few} for each in self.models]
 
+    def forget(self, lanes):
+        """Begin again with some lanes, from the first fold on."""
+        self.scores[:, lanes], self.seen[lanes], self.models = np.nan, 0, []
+
     def _named(self, lanes):
         """The smoothness, rank and ridge of lanes."""
         every = self.grid.lanes()
@@ -171,17 +175,20 @@ def score_points(search, grid, folds, options):
         Per fold, a `FoldModel` of every lane that saw all folds; after a race of small
         samples also those of all samples, which then cost next to nothing.
     """
-    table = FoldTable(search, grid, folds, options)
-    alive, longest, rest = np.arange(len(grid.lanes())), len(grid.sizes), folds
-    first = _first_folds(folds, len(search.y))
+    table, alive = FoldTable(search, grid, folds, options), np.arange(len(grid.lanes()))
+    first, rest, longest = _first_folds(folds, len(search.y)), folds, len(grid.sizes)
     if options.race and first < len(folds) and options.least_lanes < len(alive):
-        table.add(alive, longest, folds[:first])
-        so_far = table.scores[:first].mean(axis=0)
+        few = _first_sizes(grid.sizes, len(np.unique(search.y)))
+        table.add(alive, few, folds[:first])
+        so_far = table.scores[:first, :, :few].mean(axis=0)
         alive = grid.survivors(so_far, options.least_lanes)
-        longest = _sizes_worth_it(so_far[alive])
-        table.keep(alive)
+        if few == longest:
+            longest, rest = _sizes_worth_it(so_far[alive]), folds[first:]
+            table.keep(alive)
+        else:
+            table.forget(alive)
         small = search.X.nbytes * len(folds) <= SMALL_BYTES
-        rest = [*folds[first:], *([None] if small else [])]
+        rest = [*rest, *([None] if small else [])]
     table.add(alive, longest, rest)
     return table.scores.reshape(len(folds), -1), table.seen.ravel(), table.models
 
@@ -190,6 +197,14 @@ def _first_folds(folds, n):
     """How many folds a race begins with: two that leave one out would say nothing."""
     tested = np.cumsum([len(test) for _, test in folds])
     return max(FIRST_FOLDS, 1 + int(np.searchsorted(tested, FIRST_SHARE * n)))
+
+
+def _first_sizes(sizes, n_classes):
+    """How many numbers of components a race begins with: those up to ``2 (c - 1)``.
+
+    The longer ones take most of the time, and say little of which lanes are good.
+    """
+    return max(1, int(np.searchsorted(sizes, 2 * (n_classes - 1), side="right")))
 
 
 def _sizes_worth_it(scores):
