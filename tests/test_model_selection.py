@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.model_selection import search as module
 from tensorcrp.model_selection import selection
+from tensorcrp.model_selection.folds import folds_of
 from tensorcrp.model_selection.grid import Grid
 from tensorcrp.solver import path
 
@@ -350,6 +351,29 @@ def test_groups_stay_on_one_side():
     assert seen == [36] * 4 + [48]
     with pytest.raises(ValueError, match="groups"):
         TensorCRPCV(cv=GroupKFold(4)).fit(X, y)
+
+
+@pytest.mark.parametrize("cv, n_folds", [(2, 2), (5, 4)])
+def test_a_number_of_folds_keeps_groups_together(cv, n_folds):
+    """No more folds than a class has groups: here four, with samples of every class."""
+    X, y = samples(n=48)
+    groups = [f"person {i // 12}" for i in range(48)]
+    folds = folds_of(cv, X, y, groups)
+    assert len(folds) == n_folds
+    people = np.array(groups)
+    for train, test in folds:
+        assert not set(people[train]) & set(people[test])
+        assert set(y[train]) == set(y)
+    assert_array_equal(np.sort(np.concatenate([t for _, t in folds])), np.arange(48))
+    search = TensorCRPCV(cv=cv, ranks=(1,), regs=(1.0,), **PLAIN)
+    assert search.fit(X, y, groups=groups).n_splits_ == n_folds
+
+
+@pytest.mark.parametrize("groups", [[0] * 48, [0, 1] * 12, [[0, 1]] * 48])
+def test_groups_that_are_none_are_an_error(groups):
+    X, y = samples(n=48)
+    with pytest.raises(ValueError, match="one entry for each of the 48 samples"):
+        TensorCRPCV().fit(X, y, groups=groups)
 
 
 def test_workers_give_the_same_result():

@@ -18,7 +18,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
@@ -227,23 +227,43 @@ def folds_of(cv, X, y, groups, weight=None):
     Parameters
     ----------
     cv : int, splitter or iterable
-        An integer is lowered to the size of the smallest class, but not below 2.
+        An integer is lowered to the size of the smallest class, in samples or groups,
+        but not below 2.
     X : ndarray or Source
     y : ndarray of shape (n,)
     groups : array-like of shape (n,) or None
+        An integer `cv` keeps them together, too.
     weight : ndarray of shape (n,), default=None
         Folds whose test samples have no weight say nothing, and are left out.
     """
     given = cv
     if isinstance(cv, Integral):
         check_integer("cv", cv, least=2)
-        cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
+        cv = _stratified(cv, y) if groups is None else _grouped(cv, y, groups)
     # Of samples elsewhere a splitter sees how many there are.
     seen = X if source_of(X).in_memory else np.zeros(len(y))
     splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
     folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
     _check_folds(folds, y, given)
     return folds if weight is None else _with_weight(folds, weight)
+
+
+def _stratified(n, y):
+    """At most n folds, no more than the smallest class has samples."""
+    return max(2, min(n, np.unique(y, return_counts=True)[1].min()))
+
+
+def _grouped(n, y, groups):
+    """At most n folds that keep groups together, no more than a class has groups."""
+    groups = np.asarray(groups)
+    if groups.shape != y.shape or len(np.unique(groups)) < 2:
+        raise ValueError(
+            f"groups has the shape {groups.shape} and {len(np.unique(groups))} "
+            f"different values: it needs one entry for each of the {len(y)} samples, "
+            "and two values at least."
+        )
+    counts = [len(np.unique(groups[y == each])) for each in np.unique(y)]
+    return StratifiedGroupKFold(max(2, min(n, *counts)))
 
 
 def _with_weight(folds, weight):

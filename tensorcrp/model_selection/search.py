@@ -90,7 +90,7 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         several, the folds choose one.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. An integer is lowered to the size of the smallest
-        class, but not below 2.
+        class, in samples or groups, but not below 2.
     race : bool, default=True
         Whether only the best six lanes (smoothness, rank, ridge), or as many as points
         are averaged, see all folds. All begin with up to ``2 (c - 1)`` components on
@@ -269,7 +269,7 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         y : array-like of shape (n,)
             Labels.
         groups : array-like of shape (n,), default=None
-            Passed to `cv`: samples of one group stay on one side of a split.
+            Samples of one group stay on one side of a split; a splitter is given them.
         sample_weight : array-like of shape (n,), default=None
             Weights in every fit and score, and in that of the classifier if it takes
             them. Folds whose test samples have no weight are left out.
