@@ -998,6 +998,17 @@ def test_any_number_of_classes_fits_80_columns(c, name):
         assert first == np.sort(row)[-2]
 
 
+def test_fewer_folds_than_asked_for_are_explained():
+    """No more than the smallest class has samples; groups have a line of theirs."""
+    scores = {"accuracy": 0.9, "files": 20, "chance": 0.5, "majority": 0.6}
+    scores |= {"folds": 8, "groups": None, "test_accuracy": None}
+    scores["confusion"] = np.array([[7, 1], [1, 11]])
+    said = "\n".join(accuracy_lines(scores, "clip"))
+    assert "8 folds\n  as many folds as the smallest class has clips\n" in said
+    for other in ({"folds": 5}, {"groups": 8}):
+        assert "smallest" not in "\n".join(accuracy_lines(scores | other, "clip"))
+
+
 def test_near_chance_is_said(tmp_path, capsys):
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "a.npz", X=rng.standard_normal((30, 3, 4)), y=np.arange(30) % 2)
