@@ -5,6 +5,7 @@ is compared with a slow direct computation on dense matrices. A baseline with a 
 per mode appears in the comparison after one call.
 """
 
+import pickle
 from dataclasses import replace
 from functools import reduce
 
@@ -405,6 +406,8 @@ def test_a_new_baseline(shape, sizes, make_samples):
     top, bottom = (baseline_oracles.features(r, factors) for r in (between, within))
     assert_allclose(model.objective_, np.sum(top**2) / np.sum(bottom**2), rtol=1e-9)
     assert model.n_iter_ == 3 and len(model.history_) == 3 * len(shape)
+    again = pickle.loads(pickle.dumps(model))  # bit for bit, though a factor is a view
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
 def test_a_new_baseline_is_compared(make_samples, tmp_path, monkeypatch, capsys):
