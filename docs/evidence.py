@@ -26,11 +26,11 @@ from tensorcrp.experiments.bench.bench_page import bench_section, ratio_of
 from tensorcrp.experiments.bench.report import Row
 from tensorcrp.experiments.earlier_rows import compact, expand
 from tensorcrp.experiments.evidence_page import (
-    headline,
+    headline_table,
     main_command,
     section,
     slim,
-    summary,
+    summary_section,
     with_section,
 )
 from tensorcrp.experiments.leaderboard import leaderboard
@@ -58,13 +58,13 @@ SPEED = {
 PAGES = {
     PERFORMANCE: {"real sets": section},
     DOCS / "index.md": {
-        "headline": lambda rows: headline(
+        "headline": lambda rows: headline_table(
             rows, '<a href="_static/leaderboard.html">{}</a>'
         )
     },
     README: {
-        "headline": lambda rows: headline(rows, "[{}](docs/performance.md)"),
-        "real sets": summary,
+        "headline": lambda rows: headline_table(rows, "[{}](docs/performance.md)"),
+        "real sets": summary_section,
     },
 }
 

@@ -44,7 +44,7 @@ from tensorcrp.solver.metric import Metric
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import centred_rows
 from tensorcrp.storage.merging import Mergeable
-from tensorcrp.storage.roots import as_column, check_regular
+from tensorcrp.storage.roots import as_column, check_definite
 from tensorcrp.storage.sources import as_source
 
 __all__ = ["ClassScatter"]
@@ -250,7 +250,7 @@ class ClassScatter(Mergeable):
         if reg_scale == "relative" and self.trace == 0:
             raise TooFewSamples(nothing or NOTHING_WITHIN)
         if reg == 0:
-            check_regular(self.within)
+            check_definite(self.within)
         scale = 1.0
         if reg_scale == "relative":
             scale = self._energy(metric) / prod(self.shape)

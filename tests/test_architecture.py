@@ -1,7 +1,7 @@
 """Layers, imports and sizes: the shape of the package is a test.
 
-Imports point strictly downwards, `solver.cp` alone knows tensorly, names of modules and
-classes are unique, and importing the package loads nothing optional.
+Imports point strictly downwards, `solver.cp` alone knows tensorly, names of modules,
+classes and functions are unique, and importing the package loads nothing optional.
 """
 
 import ast
@@ -248,6 +248,26 @@ def test_names_of_classes_are_unique():
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(path.relative_to(PACKAGE))
     assert not {name: where for name, where in found.items() if len(where) > 1}
+
+
+# Functions with one name that mean the same, each for its own part of the package.
+MEAN_THE_SAME = {
+    *("add_command", "run"),  # of each command
+    "check_apart",  # no group on both sides of a split
+    "main",  # of a program
+    "opened",  # a file, with what is needed to read it
+    "spec_of",  # what an estimator asks the solver for
+}
+
+
+def test_names_of_functions_are_unique():
+    found = {}
+    for path in MODULES:
+        for node in parsed(path).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, set()).add(dotted(path))
+    twice = {name: where for name, where in found.items() if len(where) > 1}
+    assert set(twice) == MEAN_THE_SAME, twice
 
 
 def test_the_top_of_the_package_is_small():

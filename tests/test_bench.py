@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
-from tensorcrp.experiments.bench.bench_page import bars, bench_section
+from tensorcrp.experiments.bench.bench_page import bar_table, bench_section
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
 from tensorcrp.experiments.bench.larger_cases import exponent, growing
@@ -118,10 +118,10 @@ def test_the_page_has_the_rows_of_the_run():
 
 def test_every_bar_is_counted():
     rows = [Row("c", "a", 1.0, 3.0).at_most(2), Row("c", "b", 1.0, 3.0).at_least(2)]
-    text = bars([*rows, Row("c", "d", 1.0, 1.0)])
+    text = bar_table([*rows, Row("c", "d", 1.0, 1.0)])
     assert "1 of 2 are met." in text and "| d |" not in text
     assert "| c | a | 3 | at most 2 | **missed** |" in text
-    assert bars([]) == ""
+    assert bar_table([]) == ""
 
 
 def test_copies_and_growing_products_find_the_same(make_samples):

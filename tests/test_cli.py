@@ -26,7 +26,7 @@ from tensorcrp.experiments import (
 )
 from tensorcrp.experiments.compare import compare_methods
 from tensorcrp.experiments.comparison_tables import tables_of
-from tensorcrp.experiments.data import load
+from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper import plans
 from tensorcrp.experiments.paper import run as reproduce
@@ -230,7 +230,7 @@ def test_compare_takes_shares():
 
 
 def test_without_arguments_it_is_digits_and_a_made_video_set():
-    images, clips = (data.load(name) for name in compare.DEFAULT_DATA)
+    images, clips = (data.load_data(name) for name in compare.DEFAULT_DATA)
     assert images.X.shape == load_digits().data.shape
     assert clips.X.ndim == 4
 
@@ -403,7 +403,7 @@ def own_sets(tmp_path, make_samples, monkeypatch):
         np.savez(folder / f"{name}.npz", X=X, y=y)
     monkeypatch.setenv("TENSORCRP_DATA", str(folder))
     monkeypatch.setattr(plans, "SPLITS", 2)
-    data.load.cache_clear()
+    data.load_data.cache_clear()
     return folder
 
 
@@ -471,7 +471,7 @@ def test_compare_says_that_everything_is_near_chance(tmp_path, few, capsys):
     for strength in (0, 3):
         X = rng.standard_normal((60, 4, 3)) + strength * y[:, None, None]
         np.savez(path, X=X, y=y)
-        data.load.cache_clear()
+        data.load_data.cache_clear()
         assert cli.main(small(str(path))) == 0
         words = " ".join(capsys.readouterr().out.split())
         assert ("every method is near chance. Try --motion" in words) == (strength == 0)
@@ -485,7 +485,7 @@ def test_skipped_files_of_a_folder_fit_80_columns(tmp_path, capsys):
             image.new("L", (8, 8), 30 * i).save(tmp_path / name / f"{i}.png")
     (tmp_path / "a" / "9.png").write_bytes(b"not an image")
     with folder_cache.reading({"on_error": "skip"}):
-        folder_cache.read(tmp_path)
+        folder_cache.read_path(tmp_path)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("skipped:") and "9.png" in " ".join(lines)
     # Nothing but a long path makes a line longer.
@@ -504,13 +504,13 @@ def test_windows_of_a_file_are_never_on_both_sides(tmp_path):
     clips_in(tmp_path, 6)
     windows = {"frames": 2, "size": (4, 4), "sampling": "windows"}
     with folder_cache.reading(windows):
-        data = load(str(tmp_path))
+        data = load_data(str(tmp_path))
         assert len(data.y) == 48 and len(np.unique(data.groups)) == 12
         for size in (3, 0.5):
             train, test = split(data, size, 0, 0)
             assert not set(data.groups[train]) & set(data.groups[test])
     with folder_cache.reading({"frames": 2, "size": (4, 4)}):
-        assert load(str(tmp_path)).groups is None
+        assert load_data(str(tmp_path)).groups is None
 
 
 def test_train_and_test_folders_are_the_split(tmp_path, capsys):

@@ -30,7 +30,7 @@ from tensorcrp.experiments.classifiers import (
 )
 from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.counts import Split, counted, cv_folds
-from tensorcrp.experiments.data import BadRequest, load
+from tensorcrp.experiments.data import BadRequest, load_data
 from tensorcrp.experiments.earlier_rows import compact, expand
 from tensorcrp.experiments.evidence import (
     Evidence,
@@ -40,11 +40,11 @@ from tensorcrp.experiments.evidence import (
 )
 from tensorcrp.experiments.evidence_page import (
     ablation_table,
-    headline,
+    headline_table,
     numbers_of_splits,
     section,
     slim,
-    summary,
+    summary_section,
     with_section,
 )
 from tensorcrp.experiments.folder_cache import reading
@@ -292,9 +292,9 @@ def folder(tmp_path, make_samples, monkeypatch):
         X, y = make_samples((4, 3), n=n, n_classes=3, seed=1)
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
     monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
-    load.cache_clear()
+    load_data.cache_clear()
     yield tmp_path
-    load.cache_clear()
+    load_data.cache_clear()
 
 
 def test_the_preset_takes_what_is_there(folder, capsys, monkeypatch):
@@ -356,8 +356,8 @@ def test_sections_are_functions_of_rows(evidence):
     text = section(evidence.all)
     assert "TensorCRPCV 70.0" in text and "raw with 68.8" in text
     assert "Behind by more than one standard error on b (raw)." in text
-    assert summary(evidence.all).count("\n| ") >= 3
-    first = headline(evidence.all, "[{}](page)")
+    assert summary_section(evidence.all).count("\n| ") >= 3
+    first = headline_table(evidence.all, "[{}](page)")
     assert "| TensorCRPCV | **70.0** |\n| raw | 68.8 |\n" in first
     assert "MPCA" not in first and first.endswith("](page).\n")
     page = with_section("# Title\n\nWords.\n", "x", "first")
@@ -413,7 +413,9 @@ def test_failed_fits_are_counted_and_said(make_samples, evidence):
     rows = [each for each in evidence.all if each["method"] != "MPCA"] + bad
     assert ResultRows(rows).constant_lines() == ["a, 5 per class, MPCA: 2 of 2 splits"]
     assert "Failed fits" not in section(evidence.all)
-    assert "### Failed fits" in section(rows) and "figures of MPCA" in summary(rows)
+    assert "### Failed fits" in section(rows) and "figures of MPCA" in summary_section(
+        rows
+    )
 
 
 # --- published protocols ----------------------------------------------------------
@@ -430,30 +432,30 @@ def people(tmp_path, make_samples, monkeypatch):
         np.savez(tmp_path / f"{name}.npz", X=X, y=y, **more)
     np.savez(tmp_path / "indian_pines.npz", X=X, y=y, **more)
     monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
-    load.cache_clear()
+    load_data.cache_clear()
     yield {"y": y, **more}
-    load.cache_clear()
+    load_data.cache_clear()
 
 
 def test_given_splits_are_those_of_the_protocol(people):
     who, places = people["subject"], people["rowcol"]
     for name in ("basic_motions_uea", "eeg_finger_uea"):
-        ((train, test),) = load(name).splits
+        ((train, test),) = load_data(name).splits
         assert set(who[train]) == {0, 1} and set(who[test]) == {2, 3}
     for name in ("weizmann_people", "cmu_faces_people"):
-        data = load(name)
+        data = load_data(name)
         for person, (train, test) in enumerate(data.splits):
             assert set(who[test]) == {person} and person not in who[train]
             assert len(train) + len(test) == len(who)
         assert (data.groups == who).all()
-    for train, test in load("indian_pines_apart").splits:
+    for train, test in load_data("indian_pines_apart").splits:
         gaps = np.abs(places[train][:, None] - places[test][None]).max(axis=2)
         assert gaps.min() >= 5  # patches of five by five share no pixel
         assert set(people["y"][train]) == set(people["y"][test]) == {0, 1, 2}
 
 
 def test_cai_images_have_unit_norm(people):
-    data = load("yaleb_cai")
+    data = load_data("yaleb_cai")
     np.testing.assert_allclose(np.linalg.norm(data.X.reshape(96, -1), axis=1), 1.0)
     assert not data.splits and data.classifiers == ("1-NN", "centroid")
 
@@ -543,7 +545,7 @@ def test_files_with_other_names_are_compared(own_file):
     rows = compare_methods(own_file, groups="who", **how)
     assert rows[0]["shape"] == [4, 3] and "skipped" not in rows[0]
     with reading(READ):
-        data = load(own_file, "who")
+        data = load_data(own_file, "who")
     train, test = split(data, 4, 0, 0)
     assert not set(data.groups[train]) & set(data.groups[test])
     assert rows[0]["n_test"] == len(test)
@@ -582,7 +584,7 @@ def test_rows_as_a_data_frame(own_file):
 
 def test_test_samples_are_drawn_once_per_split(own_file):
     with reading(READ):
-        data = load(own_file)
+        data = load_data(own_file)
     train, test = split(data, 4, 0, 0)
     same, some = split(data, 4, 0, 0, 30)
     assert (train == same).all() and len(some) == 30 and set(some) <= set(test)

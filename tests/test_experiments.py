@@ -26,17 +26,17 @@ from tensorcrp.experiments.classifiers import (
     tune_svm,
 )
 from tensorcrp.experiments.counts import cv_folds
-from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load
+from tensorcrp.experiments.data import Data, Skip, check_data, known_names, load_data
 from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.paper import paper_methods, plans
-from tensorcrp.experiments.paper.classification_tables import verdict, verdicts
+from tensorcrp.experiments.paper.classification_tables import paper_verdicts, verdict
 from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.paper_tables import TABLES
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments.paper.run import page_from, protocols_from
 from tensorcrp.experiments.random_splits import split
-from tensorcrp.experiments.runs import Run, execute, row_defect, run_all
+from tensorcrp.experiments.runs import Run, execute, run_all, run_defect
 from tensorcrp.experiments.store import (
     Store,
     as_line,
@@ -66,7 +66,7 @@ def data_file(tmp_path, make_samples):
 
 
 def run_of(path, method, train=4, n_features=0, split=0):
-    return Run(path, load(path).checksum, train, split, 0, method, n_features)
+    return Run(path, load_data(path).checksum, train, split, 0, method, n_features)
 
 
 # --- the published numbers --------------------------------------------------------
@@ -226,11 +226,11 @@ def test_edited_rows_are_found_before_any_run(data_file, tmp_path, edit):
     path = tmp_path / "rows.jsonl"
     found = execute(run_of(data_file, "raw"))
     path.write_text(as_line(found))
-    with Store(path, check=row_defect) as store:
+    with Store(path, check=run_defect) as store:
         assert list(store.rows.values()) == [found]
     path.write_text(as_line(found | edit))
     with pytest.raises(BadRequest, match="line 1 of 1"):
-        with Store(path, check=row_defect):
+        with Store(path, check=run_defect):
             pass
 
 
@@ -240,7 +240,7 @@ def test_a_row_without_outcome_is_no_row(data_file, tmp_path):
     del found["classifiers"]
     path.write_text(as_line(found))
     with pytest.raises(BadRequest, match="no outcome"):
-        with Store(path, check=row_defect):
+        with Store(path, check=run_defect):
             pass
 
 
@@ -319,7 +319,7 @@ def test_other_data_under_the_same_name_is_another_run(data_file):
         X, y = arrays["X"], arrays["y"]
     X[0, 0, 0] += 1
     np.savez(data_file, X=X, y=y)
-    load.cache_clear()
+    load_data.cache_clear()
     assert run_of(data_file, "CRP").key != before
 
 
@@ -375,7 +375,7 @@ def test_missing_data_folder_is_refused(monkeypatch, tmp_path):
 
 def test_sets_of_the_user_are_skipped_with_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
-    load.cache_clear()
+    load_data.cache_clear()
     runs = plans.plan(["classification"], ["uuim"], 0)
     assert len(runs) == 1
     assert "uuim.npz" in execute(runs[0])["skipped"]
@@ -385,7 +385,7 @@ def test_sets_of_the_user_run_when_they_are_there(monkeypatch, tmp_path, make_sa
     X, y = make_samples((4, 3), n=40, n_classes=3)
     np.savez(tmp_path / "uuim.npz", X=X, y=y)
     monkeypatch.setenv("TENSORCRP_DATA", str(tmp_path))
-    load.cache_clear()
+    load_data.cache_clear()
     runs = plans.plan(["classification"], ["uuim"], 0)
     assert {run.train for run in runs} == set(SIZES)
     assert {run.n_features for run in runs if run.method == "CRP"} == {4}
@@ -397,9 +397,9 @@ def test_arrays_of_a_file_are_no_files_and_no_split(tmp_path):
     more = {"files": np.ones((12, 2)), "is_training": y == 0}
     X = np.eye(12)[:, :, None]
     np.savez(path, X=X, y=y, **more)
-    assert load(path).groups is None and load(path).splits == ()
+    assert load_data(path).groups is None and load_data(path).splits == ()
     np.savez(tmp_path / "b.npz", X=X, y=y, files=np.arange(12) // 3)
-    data = load(str(tmp_path / "b.npz"), "files")
+    data = load_data(str(tmp_path / "b.npz"), "files")
     assert data.groups.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
@@ -459,8 +459,8 @@ def test_whole_numbers_are_scaled_and_the_file_is_unchanged(tmp_path):
     X = np.arange(48, dtype=np.uint8).reshape(12, 2, 2)
     path = tmp_path / "grey.npz"
     np.savez(path, X=X, y=np.arange(12) % 2)
-    assert load(str(path)).X.max() == 1.0
-    np.testing.assert_allclose(load(str(path)).X * 47, X)
+    assert load_data(str(path)).X.max() == 1.0
+    np.testing.assert_allclose(load_data(str(path)).X * 47, X)
 
 
 # --- runs against slow computations -----------------------------------------------
@@ -475,7 +475,7 @@ def nearest_by_hand(mine, y, others):
 def test_run_counts_what_single_fits_give(data_file):
     run = run_of(data_file, "CRP", n_features=4)
     found = execute(run)
-    data = load(data_file)
+    data = load_data(data_file)
     train, test = split(data, 4, 0, 0)
     X, y = data.X[train], data.y[train]
     for i, lam in enumerate(paper_methods.LAMBDAS):
@@ -489,7 +489,7 @@ def test_run_counts_what_single_fits_give(data_file):
 
 def test_cross_validation_sees_training_samples_alone(data_file):
     found = execute(run_of(data_file, "LDA", n_features=4))
-    data = load(data_file)
+    data = load_data(data_file)
     train, _ = split(data, 4, 0, 0)
     X, y = data.X[train], data.y[train]
     right = np.zeros(len(paper_methods.LAMBDAS), int)
@@ -675,7 +675,7 @@ def test_verdicts(mean, word):
 
 def test_verdict_table_stands_beside_the_paper():
     rows = ResultRows([judged(0, [70, 75], [1, 2]), judged(1, [70, 77], [2, 1])])
-    lines = verdicts(rows).body
+    lines = paper_verdicts(rows).body
     theirs = published()[Cell("classification", "SVM", 3, "usps", "CRP")]
     (line,) = [line for line in lines if line[1] == "SVM"]
     assert line[3] == theirs
@@ -729,7 +729,7 @@ def test_equal_figures_are_all_best():
 
 def test_experiments_are_planned_to_the_letter(monkeypatch):
     many = labelled(np.repeat(np.arange(10), 40))
-    monkeypatch.setattr(plans, "load", lambda name: many)
+    monkeypatch.setattr(plans, "load_data", lambda name: many)
     runs = plans.plan(["classification"], ["usps"], 0)
     crp = [run for run in runs if run.method == "CRP"]
     assert {run.n_features for run in crp} == {81}
@@ -745,7 +745,7 @@ def test_experiments_are_planned_to_the_letter(monkeypatch):
 
 
 def test_a_run_of_two_experiments_is_planned_once(monkeypatch):
-    monkeypatch.setattr(plans, "load", lambda name: labelled([0, 1, 2]))
+    monkeypatch.setattr(plans, "load_data", lambda name: labelled([0, 1, 2]))
     both = plans.plan(["classification", "rank"], ["usps"], 0)
     assert len(both) == len(set(both))
     assert len({run.key for run in both}) == len(both)

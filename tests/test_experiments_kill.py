@@ -14,7 +14,7 @@ import pytest
 from tensorcrp.base.results import parse_rows
 from tensorcrp.experiments import data
 from tensorcrp.experiments.compare import compare_plan
-from tensorcrp.experiments.data import load
+from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.runs import run_all
 from tensorcrp.experiments.store import Store, without_times
 
@@ -164,6 +164,6 @@ def test_workers_end_with_their_parent(tmp_path, number):
 
 
 def test_data_are_loaded_once(plan):
-    load.cache_clear()
+    load_data.cache_clear()
     run_all(plan[:5], Store(), shown=False)
     assert data._load.cache_info().misses == 1

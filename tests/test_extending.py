@@ -19,7 +19,7 @@ from scipy.linalg import eigh, sqrtm
 from tensorcrp import ClassScatter, cli
 from tensorcrp.baselines import TuckerDiscriminant, alternate, eye_factors
 from tensorcrp.experiments import compare_methods, register_method, registry
-from tensorcrp.experiments.data import load
+from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.solver import (
     Deflation,
@@ -418,7 +418,7 @@ def test_a_new_baseline_is_compared(make_samples, tmp_path, monkeypatch, capsys)
     path = str(tmp_path / "small.npz")
     register_method("margin", MaximumMargin)
     (row,) = compare_methods(path, methods="margin", per_class=4, repeats=1)
-    data = load(path)
+    data = load_data(path)
     train, test = split(data, 4, 0, row["split"])
     factors = slow_margin(data.X[train], data.y[train], (2, 2), sweeps=3)
     known, new = (baseline_oracles.features(data.X[i], factors) for i in (train, test))

@@ -10,7 +10,7 @@ from browse_site import find_chromium
 from tensorcrp import cli
 from tensorcrp.datasets import make_moving_shapes
 from tensorcrp.experiments import compare_methods
-from tensorcrp.experiments.data import BadRequest, load
+from tensorcrp.experiments.data import BadRequest, load_data
 from tensorcrp.experiments.earlier_rows import compact
 from tensorcrp.experiments.evidence import HEADLINE, Evidence
 from tensorcrp.experiments.evidence_page import ablation_table
@@ -240,7 +240,7 @@ def test_other_samples_are_not_set_beside(data_file, tmp_path, make_samples):
     path.write_text(compact(rows))
     X, y = make_samples((4, 3), n=50, n_classes=3, seed=2)
     np.savez(data_file, X=X, y=y)
-    load.cache_clear()
+    load_data.cache_clear()
     with pytest.raises(BadRequest, match="different data"):
         compare_methods(methods=["raw"], beside=path)
     with pytest.raises(BadRequest, match="needs --methods"):
@@ -272,4 +272,4 @@ def test_a_class_that_is_too_small_is_named_before_any_run(tmp_path, capsys):
     assert ended.value.code == 2
     words = capsys.readouterr().err
     assert "class plum has 4 samples" in words and "a smaller --per-class" in words
-    assert split(load(str(tmp_path / "fruit.npz")), 3, 0, 0)
+    assert split(load_data(str(tmp_path / "fruit.npz")), 3, 0, 0)

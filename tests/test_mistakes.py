@@ -15,14 +15,14 @@ from tensorcrp.base.results import chosen
 from tensorcrp.baselines import RidgeLDA
 from tensorcrp.datasets import make_moving_shapes, read_tensors
 from tensorcrp.experiments import compare_methods
-from tensorcrp.experiments.data import load
+from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.earlier_rows import compact
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence_page import slim
 from tensorcrp.experiments.mistakes import MOST_WRONG, mistakes
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import method
-from tensorcrp.experiments.runs import Run, execute, row_defect
+from tensorcrp.experiments.runs import Run, execute, run_defect
 from tensorcrp.experiments.samples_page import best_cell, mistake_parts, often_wrong
 from tensorcrp.experiments.store import as_line
 from tensorcrp.experiments.summaries import ResultRows
@@ -41,7 +41,7 @@ def birds(tmp_path):
 
 def test_the_record_is_that_of_the_chosen_setting(birds):
     """Fit, 1-NN and confusion by scikit-learn, at the setting that the row chooses."""
-    data = load(birds)
+    data = load_data(birds)
     row = execute(Run(birds, data.checksum, 5, 0, 0, "RidgeLDA"))
     best = chosen([row], "1-NN", "honest")[0]
     train, test = split(data, 5, 0, 0)
@@ -90,14 +90,14 @@ def test_rows_on_the_pages_have_no_record(birds):
 
 def test_a_damaged_record_is_found(birds):
     (row,) = compare_methods(birds, methods="raw", per_class=3, repeats=1)
-    assert row_defect(json.loads(as_line(row))) is None
+    assert run_defect(json.loads(as_line(row))) is None
     found = row["mistakes"]
     more = np.add(found["confusion"], 1).tolist()
     for edit in (
         *([1], {}, {**found, "classifier": "other"}, {**found, "wrong": [[1, 2]]}),
         *({**found, "confusion": more}, {**found, "confusion": [["a"] * 3] * 3}),
     ):
-        assert "mistakes" in row_defect({**row, "mistakes": edit})
+        assert "mistakes" in run_defect({**row, "mistakes": edit})
 
 
 def test_the_report_sums_the_splits_and_names_classes(birds, tmp_path):
@@ -132,7 +132,7 @@ def test_a_report_without_the_data_has_codes_for_names(birds):
     rows = compare_methods(birds, methods=["raw"], **HOW)
     moved = [{**row, "data": "gone.npz"} for row in rows]
     with pytest.raises(BadRequest):
-        load("gone.npz")
+        load_data("gone.npz")
     (part,) = mistake_parts(ResultRows(moved))
     assert '<th scope="row">0</th>' in part.html and "rook" not in part.html
 

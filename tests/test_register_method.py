@@ -7,7 +7,7 @@ import pytest
 
 from tensorcrp import cli
 from tensorcrp.experiments import compare_methods, register_method, registry
-from tensorcrp.experiments.data import load
+from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.random_splits import split
 
@@ -102,7 +102,7 @@ def test_a_registered_method_is_compared(outside, data_file, jobs):
     how = {"per_class": 4, "repeats": 2, "methods": ["mine", "raw"]}
     rows = compare_methods(data_file, jobs=jobs, **how)
     assert [row["method"] for row in rows] == ["mine", "raw"] * 2
-    data = load(data_file)
+    data = load_data(data_file)
     for row in rows[::2]:
         ids = split(data, 4, 0, row["split"])
         assert row["classifiers"]["1-NN"]["right"] == [right_by_hand(data, *ids)]

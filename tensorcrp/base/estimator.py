@@ -29,7 +29,7 @@ from tensorcrp.base.namespace import (
     namespace_of,
     put,
 )
-from tensorcrp.base.notebook import summary, with_summary
+from tensorcrp.base.notebook import fit_summary, with_summary
 from tensorcrp.base.one_by_one import features_of_each
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, DaskArray, Floats, Samples, Shape, Stored
@@ -212,4 +212,4 @@ class FitSummary(OneState):
         bundle = super()._repr_mimebundle_(**kwargs)
         if not self.__sklearn_is_fitted__():
             return bundle
-        return with_summary(summary(self), bundle, self.history_)
+        return with_summary(fit_summary(self), bundle, self.history_)

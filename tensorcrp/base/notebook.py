@@ -27,7 +27,7 @@ def with_summary(lines, bundle, history=()):
     return added
 
 
-def summary(estimator):
+def fit_summary(estimator):
     """What was fitted, as {name: words}."""
     shape, h = estimator.sample_shape_, len(estimator.components_)
     sizes = " x ".join(map(str, shape))

@@ -52,6 +52,14 @@ def check_function(name, value):
         raise ValueError(f"{name} must be a function or None, got {value!r}.")
 
 
+def check_instance(name, value, kind):
+    """Reject anything but an instance of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be an instance of {kind.__name__}, got {value!r}."
+        )
+
+
 def check_values(name, values):
     """Reject anything but a list, tuple or array of at least one value."""
     array = isinstance(values, np.ndarray) and values.ndim > 0

@@ -41,12 +41,12 @@ def run(args):
 
 
 def _print_files(model):
-    from tensorcrp.commands.printed import accuracy_lines, settings_lines, wrapped
+    from tensorcrp.commands.printed import accuracy_lines, paragraph, settings_lines
     from tensorcrp.files.samples import NOUNS
 
-    print(wrapped(f"classes: {', '.join(map(str, model.classes_))}"))
+    print(paragraph(f"classes: {', '.join(map(str, model.classes_))}"))
     for line in reader_lines(model.reader_):
-        print(wrapped(line))
+        print(paragraph(line))
     for line in settings_lines(model):
         print(line)
     print(f"classifier: {model.model_[-1].estimator_}")

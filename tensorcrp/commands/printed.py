@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from tensorcrp.experiments.tables import columns, padded, printable
+from tensorcrp.experiments.tables import padded, printable, text_width
 from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 
@@ -31,7 +31,7 @@ def print_fit(model):
     for line in (*settings_lines(model), *accuracy_lines(scores, noun)):
         print(line)
     if is_near_chance(scores):
-        print(wrapped(advice(model.reader_["kind"])))
+        print(paragraph(advice(model.reader_["kind"])))
     print(f"\nHeld-out {noun}s, true class by predicted class:\n")
     print(confusion_text(classes, scores["confusion"]))
     print_surprises(model.held_out_, noun)
@@ -90,17 +90,17 @@ def confusion_text(classes, confusion):
     numbered = [" ".join(pair) for pair in zip(numbers, names, strict=True)]
     for heads, sides in ((names, names), (numbers, numbered)):
         lines = _square(heads, sides, confusion)
-        if max(map(columns, lines)) <= WIDTH:
+        if max(map(text_width, lines)) <= WIDTH:
             return "\n".join(lines)
     return "\n".join(_mistaken(names, confusion))
 
 
 def _square(heads, names, confusion):
     """Lines of a table with one column per class."""
-    side = max(map(columns, names))
+    side = max(map(text_width, names))
     counts = [len(str(most)) for most in confusion.max(axis=0)]
-    heads = [" " * (n - columns(h)) + h for h, n in zip(heads, counts, strict=True)]
-    widths = list(map(columns, heads))
+    heads = [" " * (n - text_width(h)) + h for h, n in zip(heads, counts, strict=True)]
+    widths = list(map(text_width, heads))
     lines = [" " * side + "  " + "  ".join(heads)]
     for name, row in zip(names, confusion, strict=True):
         cells = [str(n) if n else "." for n in row]
@@ -111,14 +111,14 @@ def _square(heads, names, confusion):
 
 def _mistaken(names, confusion):
     """Of each class how many are right, and for which others the rest are taken."""
-    side = max(map(columns, [*names, "class"]))
+    side = max(map(text_width, [*names, "class"]))
     yield f"{padded('class', side)}  right   of  taken for"
     for c, (name, row) in enumerate(zip(names, confusion, strict=True)):
         others = sorted((-n, i) for i, n in enumerate(row) if n and i != c)
         words = ", ".join(f"{names[i]} {-n}" for n, i in others)
         start = f"{padded(name, side)}  {row[c]:5}  {row.sum():3}  "
-        room = WIDTH - columns(start)
-        while columns(words) > room:  # the rarest go
+        room = WIDTH - text_width(start)
+        while text_width(words) > room:  # the rarest go
             words = words.removesuffix(", ...").rpartition(", ")[0] + ", ..."
         yield (start + words).rstrip()
 
@@ -132,7 +132,7 @@ def print_surprises(held_out, noun):
     what = "probability of the own class, class" if shares else "class"
     print(f"Most surprising {noun}s: {what} (-> wrong label)\n")
     rows = [_surprise(held_out, i) for i in found]
-    side = max(columns(words) for words, _ in rows)
+    side = max(text_width(words) for words, _ in rows)
     for words, file in rows:
         name = shortened(printable(file), max(WIDTH - side - 4, 20))
         print(f"  {padded(words, side)}  {name}")
@@ -154,7 +154,7 @@ def print_predictions(predictions):
     heads |= {} if predictions.groups is None else {"group": "group"}
     rows = [heads | {"file": "file"}, *predictions.rows()]
     texts = {name: [printable(row[name]) for row in rows] for name in heads}
-    widths = {name: max(map(columns, found)) for name, found in texts.items()}
+    widths = {name: max(map(text_width, found)) for name, found in texts.items()}
     widths["probability"] = 6
     for row in rows:
         cells = [padded(printable(row[k]) or "-", n) for k, n in widths.items()]
@@ -163,14 +163,14 @@ def print_predictions(predictions):
 
 def shortened(text, width):
     """The end of a text that is too long: it says more than the beginning."""
-    if columns(text) <= width:
+    if text_width(text) <= width:
         return text
-    while columns(text) > width - 3:
+    while text_width(text) > width - 3:
         text = text[1:]
     return f"...{text}"
 
 
-def wrapped(text):
+def paragraph(text):
     """Lines of at most 80 columns."""
     from textwrap import fill
 

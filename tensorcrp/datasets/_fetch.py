@@ -13,7 +13,7 @@ from sklearn import datasets as sklearn_datasets
 
 from tensorcrp.base.types import XY, AnyPath, Dataset, Sought
 from tensorcrp.datasets._bunch import hand_out
-from tensorcrp.datasets._places import find
+from tensorcrp.datasets._places import find_dataset
 from tensorcrp.datasets.origins import SOURCES, Origin
 
 _OLIVETTI = Origin((400, 64, 64), ("row", "column"), "", "Olivetti faces, 64x64.")
@@ -104,7 +104,7 @@ def fetch_dataset(
     how = {"data_home": data_home, "download_if_missing": download_if_missing}
     if name in by_name:
         return by_name[name](**how, return_X_y=return_X_y)
-    return hand_out(find(name, SOURCES[name], **how), return_X_y)
+    return hand_out(find_dataset(name, SOURCES[name], **how), return_X_y)
 
 
 @overload
@@ -160,7 +160,7 @@ def fetch_usps(
         # OpenML numbers the classes from 1.
         return {"X": X.reshape(-1, 16, 16).astype(np.float32), "y": y - 1}
 
-    bunch = find("usps", SOURCES["usps"], data_home, download_if_missing, fetch)
+    bunch = find_dataset("usps", SOURCES["usps"], data_home, download_if_missing, fetch)
     return hand_out(bunch, return_X_y)
 
 
@@ -217,7 +217,9 @@ def fetch_umist(
         X, y = _openml(data_home, name="UMIST_Faces_Cropped", version=1)
         return {"X": _upright(X, (112, 92)), "y": y}
 
-    bunch = find("umist", SOURCES["umist"], data_home, download_if_missing, fetch)
+    bunch = find_dataset(
+        "umist", SOURCES["umist"], data_home, download_if_missing, fetch
+    )
     return hand_out(bunch, return_X_y)
 
 
@@ -274,7 +276,7 @@ def fetch_olivetti(
         faces = sklearn_datasets.fetch_olivetti_faces(data_home=data_home)
         return {"X": faces.images, "y": faces.target}
 
-    bunch = find("olivetti", _OLIVETTI, data_home, download_if_missing, fetch)
+    bunch = find_dataset("olivetti", _OLIVETTI, data_home, download_if_missing, fetch)
     return hand_out(bunch, return_X_y)
 
 

@@ -66,7 +66,7 @@ def variables(file):
     return {each.name: each for each in found if each.name}
 
 
-def read(path, variable):
+def read_variable(path, variable):
     """The array of a variable of numbers or text."""
     with open(path, "rb") as file:
         file.seek(variable.start)

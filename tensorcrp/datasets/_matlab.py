@@ -53,7 +53,7 @@ def _shape_73(file, name):
 
 def _read(path, variable):
     _check_kind(path, variable.name, variable.kind)
-    return _mat5.read(path, variable)
+    return _mat5.read_variable(path, variable)
 
 
 def _check_kind(path, name, kind):

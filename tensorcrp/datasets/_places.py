@@ -21,7 +21,7 @@ from tensorcrp.datasets.origins import checksum, indian_pines
 VARIABLE = "TENSORCRP_DATA"
 
 
-def find(name, source, data_home=None, download_if_missing=True, fetch=None):
+def find_dataset(name, source, data_home=None, download_if_missing=True, fetch=None):
     """The data set from the first place that has it."""
     mine = os.environ.get(VARIABLE)
     if mine and (Path(mine) / f"{name}.npz").exists():

@@ -30,7 +30,7 @@ MOST_IN_GRAM = 2000  # training samples whose inner products are made at once
 TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 
 
-def nearest(features, y, others):
+def one_nearest(features, y, others):
     """1-NN by Euclidean distance."""
     return KNeighborsClassifier(1, algorithm="brute").fit(features, y).predict(others)
 

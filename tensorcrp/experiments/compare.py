@@ -15,7 +15,7 @@ from typing import Any
 
 from tensorcrp.base.types import AnyPath
 from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
-from tensorcrp.experiments.data import check_data, data_folder, known_names, load
+from tensorcrp.experiments.data import check_data, data_folder, known_names, load_data
 from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.evidence import evidence_sizes, summary_table
@@ -35,7 +35,7 @@ from tensorcrp.experiments.options import (
 from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.presets import PRESETS, preset_plan, real_folder
 from tensorcrp.experiments.random_splits import check_splits, splits_of, usual_sizes
-from tensorcrp.experiments.runs import Run, row_defect, run_all
+from tensorcrp.experiments.runs import Run, run_all, run_defect
 from tensorcrp.experiments.store import Store, write_whole
 from tensorcrp.experiments.summaries import ResultRows, rows_frame
 from tensorcrp.experiments.tables import texts, wrapped
@@ -204,7 +204,7 @@ def compare_methods(
         wanted = (data, per_class, methods, repeats, seed, max_test, groups or "")
         plan = _plan(preset, *wanted) if not earlier else _beside(earlier, methods)
         folder = None if out is None else check_output(out)
-        store = Store(folder and folder / "rows.jsonl", say, row_defect)
+        store = Store(folder and folder / "rows.jsonl", say, run_defect)
         rows = merged(earlier, run_all(plan, store, jobs))
         if folder is not None:  # in here, what was decoded for the runs is still there
             _write(folder, rows, preset, beside)
@@ -274,7 +274,7 @@ def compare_plan(data, sizes, repeats, seed, methods, most=0, groups=""):
     """Runs of all methods on data sets, training sizes and splits."""
     plan = []
     for name in data:
-        found = load(name, groups)
+        found = load_data(name, groups)
         places = product(*splits_of(found, sizes, repeats), methods)
         plan += [
             Run(

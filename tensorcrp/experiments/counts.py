@@ -18,15 +18,15 @@ from tensorcrp.experiments.classifiers import (
     COSTS,
     OWN,
     middle_of_best,
-    nearest,
     nearest_mean,
+    one_nearest,
     svm_right,
     svms,
     tune_svm,
 )
 
 CV_FOLDS, CV_ENOUGH = 3, 200
-SIMPLE = {"1-NN": nearest, CENTROID: nearest_mean}  # nothing of theirs is tuned
+SIMPLE = {"1-NN": one_nearest, CENTROID: nearest_mean}  # nothing of theirs is tuned
 UNTUNED = COSTS[(len(COSTS) - 1) // 2]
 
 

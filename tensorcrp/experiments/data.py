@@ -119,20 +119,20 @@ def data_folder(path):
     What was loaded before is read again, and nothing stays loaded: a session may write
     a file again between two comparisons.
     """
-    load.cache_clear()
+    load_data.cache_clear()
     before = os.environ.get(VARIABLE)
     if path is not None:
         os.environ[VARIABLE] = path
     try:
         yield
     finally:
-        load.cache_clear()
+        load_data.cache_clear()
         os.environ.pop(VARIABLE, None)
         if before is not None:
             os.environ[VARIABLE] = before
 
 
-def load(name, groups=""):
+def load_data(name, groups=""):
     """A data set as `Data`; `Skip` if it is not available.
 
     Parameters
@@ -145,7 +145,7 @@ def load(name, groups=""):
     """
     if name in PROTOCOLS:
         return _by_protocol(name)
-    return _load(name, groups or GROUPS.get(name), folder_cache.settings())
+    return _load(name, groups or GROUPS.get(name), folder_cache.reader_settings())
 
 
 @lru_cache(maxsize=2)
@@ -187,7 +187,7 @@ def _windows(bunch):
 def _by_protocol(name):
     """Samples of a set as a published protocol has them."""
     how = PROTOCOLS[name]
-    plain, bunch = load(how.source), _bunch(how.source)
+    plain, bunch = load_data(how.source), _bunch(how.source)
     X = plain.X if how.prepare is None else how.prepare(plain.X)
     splits = () if how.splits is None else tuple(how.splits(bunch, plain.y))
     groups = plain.groups
@@ -206,7 +206,7 @@ def _clear():
     _by_protocol.cache_clear()
 
 
-load.cache_clear = _clear
+load_data.cache_clear = _clear
 
 
 def _groups(name, bunch, rule, codes):
@@ -266,7 +266,7 @@ def _bunch(name):
         except FileNotFoundError as error:
             raise Skip(f"data not found: {error}") from error
     try:
-        return folder_cache.read(name)
+        return folder_cache.read_path(name)
     except ImportError as error:
         raise BadRequest(f"cannot read {name}: {error}") from error
     except (ValueError, TypeError, OSError) as error:

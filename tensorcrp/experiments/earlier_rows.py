@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tensorcrp.base.results import current_names, parse_rows
-from tensorcrp.experiments.data import Skip, known_names, load
+from tensorcrp.experiments.data import Skip, known_names, load_data
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.mistakes import FIELD
 from tensorcrp.experiments.random_splits import split
@@ -88,7 +88,7 @@ def _same_data(name, cells):
     """The data set; `BadRequest` if the rows are of other samples."""
     mine = next(row for row in cells.values() if row["data"] == name)
     try:
-        data = load(name, mine.get("groups", ""))
+        data = load_data(name, mine.get("groups", ""))
         _, test = split(*_arguments(data, mine))
     except Skip as skip:
         raise BadRequest(f"{name}: {skip}.") from skip

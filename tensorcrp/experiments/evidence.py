@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from tensorcrp.base.results import selected, size_words
-from tensorcrp.experiments.summaries import headline, seconds_of
+from tensorcrp.experiments.summaries import rated_by, seconds_of
 from tensorcrp.experiments.tables import Score, Table, best_in_columns
 
 REFERENCE = "TensorCRPCV"
@@ -52,7 +52,7 @@ def accuracies_by_split(rows, data, train, method, classifier=HEADLINE):
     """{split: accuracy in %} under honest selection; empty if there is none."""
     cell = rows.cell(data, train, method)
     if classifier == HEADLINE:
-        classifier = headline(cell)
+        classifier = rated_by(cell)
     values = selected(cell, classifier, "honest") if cell else None
     if values is None:
         return {}

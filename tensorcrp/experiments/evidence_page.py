@@ -126,7 +126,7 @@ def hours_of(rows):
     return sum(row.get(CPU, row.get("seconds", 0.0)) for row in rows.all) / 3600
 
 
-def headline(rows, link="{}"):
+def headline_table(rows, link="{}"):
     """A small table for a first screen: every training size, few methods.
 
     `link` is a format that makes a link of words.
@@ -182,7 +182,7 @@ def _ablation_line(rows, name, sizes):
     return line
 
 
-def summary(rows):
+def summary_section(rows):
     """The table and sentences of the README: every size that was run, and losses."""
     rows = ResultRows(rows)
     sizes = evidence_sizes(rows)

@@ -23,9 +23,9 @@ from tensorcrp.base.files import replacing
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import say
 from tensorcrp.experiments.tables import printable, wrapped
-from tensorcrp.files.found import MANY, find
+from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.reading import OF_KINDS
-from tensorcrp.files.reading import read as read_files
+from tensorcrp.files.reading import read_files as read_files
 from tensorcrp.files.samples import why_skipped
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import files_below, labelled_files, train_test_folders
@@ -55,14 +55,14 @@ def reading(options):
                     os.environ[name] = value
 
 
-def settings():
+def reader_settings():
     """The options that `reading` was given, as text."""
     return os.environ.get(READER, "{}")
 
 
-def read(path):
+def read_path(path):
     """What is at a path, with the options of `reading`; clips and images once."""
-    options = json.loads(settings())
+    options = json.loads(reader_settings())
     motion = options.pop("motion", "none")
     if _has_epochs(path):
         return _moved(_epochs(path, options.get("on_error", "skip")), motion)
@@ -87,7 +87,7 @@ def check_used(paths):
 
     Sets that are built in have none, so that the list may be empty.
     """
-    given, kinds = json.loads(settings()), {_kind(path) for path in paths}
+    given, kinds = json.loads(reader_settings()), {_kind(path) for path in paths}
     every = {"arrays", "clips", "epochs", "images"}
     for name in given.keys() - {"on_error"}:  # which is always given
         used_by = every & set(OF_KINDS.get(name, every))
@@ -120,7 +120,7 @@ def _has_epochs(path):
 
 def _epochs(path, on_error):
     """Epochs of ``.fif`` files; beside them columns of metadata, and their files."""
-    samples = read_files(find(path, labelled=True), {"target": None}, on_error)
+    samples = read_files(find_files(path, labelled=True), {"target": None}, on_error)
     own = {
         "data": samples.X,
         "target": np.array(samples.labels),
@@ -164,7 +164,7 @@ def _joined(halves, train, test):
 
 
 def _decoded(path):
-    options = json.loads(settings())
+    options = json.loads(reader_settings())
     for name in ("data", "target", "samples", "motion"):
         options.pop(name, None)
     if _are_pictures(path):
@@ -194,7 +194,8 @@ def _cached(path, options):
     folder = os.environ.get(CACHE)
     if folder is None:
         return datasets.read_tensors(path, **options)
-    key = sha256(f"{os.path.abspath(path)} {settings()}".encode("utf-8", "replace"))
+    name = f"{os.path.abspath(path)} {reader_settings()}"
+    key = sha256(name.encode("utf-8", "replace"))
     stem = Path(folder) / key.hexdigest()[:24]
     notes = stem.with_suffix(".json")
     if not notes.exists():  # written last

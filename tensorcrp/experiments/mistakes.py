@@ -12,7 +12,7 @@ from numbers import Integral
 import numpy as np
 
 from tensorcrp.base.results import chosen
-from tensorcrp.experiments.summaries import headline
+from tensorcrp.experiments.summaries import rated_by
 
 FIELD = "mistakes"  # of a row
 MOST_CLASSES = 40  # with a confusion matrix
@@ -38,7 +38,7 @@ def mistakes(row, guesses, truth, test):
         true and a predicted code each. Empty where no setting was chosen, or where a
         prediction is no class.
     """
-    name, c = headline([row]), row["n_classes"]
+    name, c = rated_by([row]), row["n_classes"]
     index = chosen([row], name, "honest")
     if index is None:
         return {}

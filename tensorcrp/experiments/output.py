@@ -16,7 +16,7 @@ from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
 from tensorcrp.experiments.samples_page import data_part, mistake_parts
 from tensorcrp.experiments.store import check_file, check_folder, write_whole
-from tensorcrp.experiments.summaries import headline
+from tensorcrp.experiments.summaries import rated_by
 from tensorcrp.experiments.tables import printable
 from tensorcrp.report.html_page import Part, page
 from tensorcrp.report.plots import dots
@@ -150,7 +150,7 @@ def _dots(rows):
 def _dots_of(rows, data, train, classifier):
     cells = {name: rows.cell(data, train, name) for name in rows.methods()}
     first = classifier == CLASSIFIERS[0]  # there, methods that predict speak themselves
-    by = {n: headline(c) if first else classifier for n, c in cells.items() if c}
+    by = {n: rated_by(c) if first else classifier for n, c in cells.items() if c}
     scores = {n: rows.score(data, train, n, each, "honest") for n, each in by.items()}
     found = [(name, s) for name, s in scores.items() if s is not None]
     classifier += " or own" if OWN in by.values() else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tensorcrp
 from tensorcrp.datasets import list_datasets
-from tensorcrp.experiments.data import VARIABLE, Skip, load
+from tensorcrp.experiments.data import VARIABLE, Skip, load_data
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.methods import evidence_methods
 from tensorcrp.experiments.random_splits import split
@@ -83,7 +83,7 @@ def preset_plan(data, sizes, repeats, seed, methods, most):
     plan = []
     for train in sizes:
         for name in data:
-            found = load(name)
+            found = load_data(name)
             cells = [PresetCell(found, train, i, seed, most) for i in range(repeats)]
             bad = next((cell for cell in cells if not cell.is_possible()), None)
             runs = [cell.run(method) for cell in cells for method in methods]

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.data import Skip, load_data
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import say
 
@@ -100,7 +100,7 @@ def check_splits(names, sizes, repeats, seed, groups=""):
     """Reject data that no method could be trained and tested on, before any run."""
     for name in names:
         try:
-            data = load(name, groups)
+            data = load_data(name, groups)
         except Skip as skip:
             raise BadRequest(f"{name}: {skip}.") from skip
         if data.n_classes < 2:

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 from tensorcrp import __version__
 from tensorcrp.base.progress import progress
 from tensorcrp.experiments.counts import Split, counted
-from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.data import Skip, load_data
 from tensorcrp.experiments.mistakes import mistakes, record_defect
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import for_workers, in_worker, method
@@ -84,7 +84,7 @@ class Run:
         return row_key(self.spec())
 
 
-def row_defect(row):
+def run_defect(row):
     """What is wrong with a row that `execute` is said to have made, or None.
 
     The key is computed again from what the row says that it is; a changed data set,
@@ -134,7 +134,7 @@ def _is_outcome(error, how):
 
 
 def _outcome(run):
-    data, how = load(run.data, run.groups), method(run.method)
+    data, how = load_data(run.data, run.groups), method(run.method)
     ids = split(data, run.train, run.seed, run.split, run.most)
     if how.outcome is not None:
         return how.outcome(run, data, ids[0])

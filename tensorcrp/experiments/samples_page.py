@@ -13,11 +13,11 @@ from html import escape
 import numpy as np
 
 from tensorcrp.base.results import chosen, size_words
-from tensorcrp.experiments.data import Skip, known_names, load
+from tensorcrp.experiments.data import Skip, known_names, load_data
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.folder_cache import decoded, has_pictures
 from tensorcrp.experiments.mistakes import FIELD, MOST_CLASSES, MOST_WRONG
-from tensorcrp.experiments.summaries import headline, score
+from tensorcrp.experiments.summaries import rated_by, score
 from tensorcrp.experiments.tables import printable
 from tensorcrp.report.class_samples import class_examples, class_table, is_picture
 from tensorcrp.report.html_page import Part, confusion_table, film
@@ -28,7 +28,7 @@ SHOWN = 8  # files with a picture, of one data set
 def same_data(row):
     """The data set of a row, or None if it is not there as it was."""
     try:
-        data = load(row["data"], row.get("groups", ""))
+        data = load_data(row["data"], row.get("groups", ""))
     except (Skip, BadRequest):
         return None
     return data if data.checksum == row.get("checksum") else None
@@ -107,7 +107,7 @@ def best_cell(rows, data):
     """Rows of the best method by 1-NN or its own predictions; largest training size."""
     train = rows.sizes(data)[-1]
     cells = [rows.cell(data, train, name) for name in rows.methods()]
-    scores = [(score(c, headline(c), "honest"), c) for c in cells if c]
+    scores = [(score(c, rated_by(c), "honest"), c) for c in cells if c]
     found = [(each.mean, cell) for each, cell in scores if each is not None]
     return max(found, key=lambda pair: pair[0], default=(0.0, []))[1]
 
@@ -122,7 +122,7 @@ def _confusion(cell, data):
     """A confusion matrix with class names, or codes, summed over the splits."""
     records, n = [row.get(FIELD, {}) for row in cell], len(cell)
     c = cell[0]["n_classes"]
-    head = _heading(cell, f"{headline(cell)}, {n} split{'s' * (n > 1)} together")
+    head = _heading(cell, f"{rated_by(cell)}, {n} split{'s' * (n > 1)} together")
     if not all("confusion" in record for record in records):
         why = "the rows do not hold it; a new folder with --out makes new rows"
         if c > MOST_CLASSES:
@@ -146,7 +146,7 @@ def _files(cell, data):
         drawn.append(film(bunch.data[i], printable(f"{words}: {bunch.files[i]}")))
     total = f"{_count_wrong(cell)} wrong answers in {len(cell)} splits"
     note = f"The most frequent first, of at most {MOST_WRONG} kept of each split."
-    head = _heading(cell, f"{headline(cell)}: {total}")
+    head = _heading(cell, f"{rated_by(cell)}: {total}")
     return f'{head}<p class="soft">{note}</p>{"".join(drawn)}'
 
 
@@ -170,7 +170,7 @@ def often_wrong(cell):
 
 
 def _count_wrong(cell):
-    name = headline(cell)
+    name = rated_by(cell)
     right = [
         row["classifiers"][name]["right"][index]
         for row, index in zip(cell, chosen(cell, name, "honest"), strict=True)

@@ -112,7 +112,7 @@ def score(rows, classifier, selection):
     return Score(float(values.mean()), std)
 
 
-def headline(rows):
+def rated_by(rows):
     """The classifier that a method is rated by: its own predictions, or 1-NN."""
     own = bool(rows) and all(OWN in row["classifiers"] for row in rows)
     return OWN if own else "1-NN"

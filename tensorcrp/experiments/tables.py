@@ -63,7 +63,7 @@ class Table:
     def text(self, width=WIDTH, noted=True):
         """Columns for a terminal; the best is followed by a star."""
         lines, _ = self._narrowed(self._starred(), width)
-        widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+        widths = [max(map(text_width, column)) for column in zip(*lines, strict=True)]
         ruled = ["  ".join(map(padded, line, widths)).rstrip() for line in lines]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
         title = wrapped(printable(self.title), width)
@@ -93,7 +93,7 @@ class Table:
         left_out = []
         for name in self.optional:
             found = list(zip(*lines, strict=True))
-            if sum(max(map(columns, c)) + 2 for c in found) - 2 <= width:
+            if sum(max(map(text_width, c)) + 2 for c in found) - 2 <= width:
                 break
             i = [column[0] for column in found].index(printable(name))
             lines = [[*line[:i], *line[i + 1 :]] for line in lines]
@@ -196,7 +196,7 @@ def printable(text):
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def columns(text):
+def text_width(text):
     """Columns of a terminal: most of Chinese, Japanese and Korean letters take two."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     marks = sum(unicodedata.category(letter) in ("Mn", "Me") for letter in text)
@@ -205,7 +205,7 @@ def columns(text):
 
 def padded(text, width):
     """A text and blanks, in so many columns of a terminal."""
-    return text + " " * (width - columns(text))
+    return text + " " * (width - text_width(text))
 
 
 def wrapped(text, width=WIDTH):

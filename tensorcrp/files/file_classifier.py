@@ -12,7 +12,7 @@ from tensorcrp.base.parameters import check_choice, check_integer
 from tensorcrp.base.state import replaced_at_once
 from tensorcrp.base.types import AnyPath, RandomState
 from tensorcrp.files.cache import folder_of_clips
-from tensorcrp.files.found import find
+from tensorcrp.files.found import find_files
 from tensorcrp.files.new_files import FilePredictor
 from tensorcrp.files.predictions import Predictions
 from tensorcrp.files.reading import check_options, check_settings
@@ -191,7 +191,7 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
             new._check_parameters()
             halves = halves_of(data) if y is None else None
             first = data if halves is None else halves[0]
-            found = find(first, labelled=y is None, on_error=new.on_error)
+            found = find_files(first, labelled=y is None, on_error=new.on_error)
             check_rule(groups, found)
             check_halves(halves, found, groups)
             params = new.get_params(deep=False)

@@ -30,7 +30,7 @@ class FoundFiles:
     folders: list[str | None]
 
 
-def find(data, labelled, on_error="raise"):
+def find_files(data, labelled, on_error="raise"):
     """Look at a path or at a list of paths.
 
     Parameters

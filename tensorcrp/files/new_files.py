@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, Fields, Floats
-from tensorcrp.files.found import find
+from tensorcrp.files.found import find_files
 from tensorcrp.files.predictions import Predictions, per_file, scores_of
 from tensorcrp.files.reading import (
     OF_ARRAYS,
     check_kind,
     check_like,
     check_options,
-    read,
+    read_files,
 )
 from tensorcrp.files.samples import Samples
 from tensorcrp.files.scoring import tempered
@@ -193,7 +193,7 @@ class FilePredictor(OneState):
         if isinstance(data, np.ndarray) and data.dtype.kind in "fiub":
             samples = Samples.in_memory(data, self.reader_["mode_names"])
         else:
-            found = find(data, labelled=False, on_error=self.on_error)
+            found = find_files(data, labelled=False, on_error=self.on_error)
             check_kind(self.reader_, found.kind)
             samples = self._read(found)
         check_like(self.reader_, samples)
@@ -206,7 +206,7 @@ class FilePredictor(OneState):
         reader = self.reader_ | names
         check_options(found.kind, reader, self.reader_)
         renamed = names["target"] != self.reader_["target"]
-        return read(found, reader, **reading_parameters(params), labelled=renamed)
+        return read_files(found, reader, **reading_parameters(params), labelled=renamed)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")

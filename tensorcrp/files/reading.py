@@ -23,7 +23,7 @@ KINDS = ("clips", "images", "arrays", "epochs")
 SIZE = (32, 32)
 
 
-def read(found, reader, on_error="raise", labelled=True, **how):
+def read_files(found, reader, on_error="raise", labelled=True, **how):
     """Samples of files, read as the settings `reader` say.
 
     Parameters

@@ -14,7 +14,7 @@ from tensorcrp.files.predictions import per_file
 DOUBT = 0.01
 
 
-def summary(held_out, codes, screened, folds, groups):
+def held_out_scores(held_out, codes, screened, folds, groups):
     """Accuracy of held-out files, what guessing gives, and the confusion matrix."""
     c = len(held_out.classes)
     guesses = np.searchsorted(held_out.classes, held_out.labels)

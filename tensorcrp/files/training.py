@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
-from tensorcrp.files.found import MANY, find
+from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
-from tensorcrp.files.reading import SIZE, described, read
+from tensorcrp.files.reading import SIZE, described, read_files
 from tensorcrp.files.samples import NOUNS
-from tensorcrp.files.scoring import best_share, summary, temperatures, tempered
+from tensorcrp.files.scoring import best_share, held_out_scores, temperatures, tempered
 from tensorcrp.video import train_test_folders
 
 LEAST = 4  # files of a class: one is held out, two of the others train, one tests
@@ -40,7 +40,7 @@ def learnt(params, found, y, groups):
         found = replace(found, folders=_one_each(y, found.files, "y"))
     options = {name: params[name] for name in (*_OPTIONS, "samples")}
     options["size"] = tuple(params["size"] or SIZE)
-    samples = read(found, options, **reading_parameters(params))
+    samples = read_files(found, options, **reading_parameters(params))
     if y is not None and not of_files:
         samples = replace(samples, labels=_one_each(y, samples.files, "y"))
     classes, codes = _classes(samples, NOUNS[found.kind])
@@ -100,7 +100,7 @@ def _chosen(choice, samples, classes, codes, groups, params):
         values = tempered(values, temperatures(share, chosen.spreads))
     scores = per_file(values, owner, n)
     held_out = Predictions(samples.files, scores, classes, probabilities, truth)
-    found = summary(held_out, codes, chosen.screened, chosen.n_folds, groups)
+    found = held_out_scores(held_out, codes, chosen.screened, chosen.n_folds, groups)
     return chosen.model, held_out, found | {"temperature": temperature}
 
 
@@ -153,7 +153,7 @@ def halves_of(data):
 def check_halves(halves, found, groups):
     """Reject groups in both halves; of files that hold arrays nobody knows them yet."""
     if halves is not None and isinstance(groups, str) and found.kind not in MANY:
-        check_apart(groups, found.files, find(halves[1], labelled=False).files)
+        check_apart(groups, found.files, find_files(halves[1], labelled=False).files)
 
 
 def check_rule(groups, found):

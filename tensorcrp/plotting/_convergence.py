@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from tensorcrp.plotting.axes import (
     check_components,
-    fitted,
+    fitted_model,
     legend_beside,
     panels,
     whole_ticks,
@@ -101,7 +101,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        model = fitted(estimator, "objective_", "sample_shape_")
+        model = fitted_model(estimator, "objective_", "sample_shape_")
         objective = getattr(model, "history_", None)
         if not isinstance(objective, list):  # none, or one curve for all
             raise ValueError(

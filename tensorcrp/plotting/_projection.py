@@ -20,7 +20,7 @@ from tensorcrp.patterns import Patterns, projecting_step
 from tensorcrp.plotting._panels import DRAWINGS
 from tensorcrp.plotting._patterns import PatternPanels, check_positions
 from tensorcrp.plotting._picture import Picture, default_kind
-from tensorcrp.plotting.axes import check_components, fitted, panels
+from tensorcrp.plotting.axes import check_components, fitted_model, panels
 from tensorcrp.scatter import ClassScatter
 
 KINDS = {**DRAWINGS, "patterns": PatternPanels()}
@@ -164,7 +164,7 @@ class ProjectionDisplay:
         ProjectionDisplay
         """
         owner = projecting_step(estimator)[1] if kind == "patterns" else estimator
-        model = fitted(owner, "components_")
+        model = fitted_model(owner, "components_")
         numbers = check_components(components, len(model.components_))
         factors = getattr(model, "factors_", None)
         if factors is not None and any(np.ndim(factor) != 3 for factor in factors):

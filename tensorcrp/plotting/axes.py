@@ -63,7 +63,7 @@ def _given(ax, n_rows, n_columns, how):
     return place.subgridspec(n_rows, n_columns).subplots(squeeze=False, **how)
 
 
-def fitted(estimator, *names):
+def fitted_model(estimator, *names):
     """The fitted model with the attributes `names`: a search hands its best one on."""
     check_is_fitted(estimator)
     model = getattr(estimator, "best_estimator_", estimator)

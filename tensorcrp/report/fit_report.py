@@ -14,7 +14,7 @@ from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.base.types import AnyPath
 from tensorcrp.files import FileClassifier
 from tensorcrp.files.found import FoundFiles
-from tensorcrp.files.reading import read
+from tensorcrp.files.reading import read_files
 from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 from tensorcrp.patterns import Patterns
@@ -198,9 +198,9 @@ def _wrong(model, pixels):
 
 def _pictures(model):
     """A function: number of a training file -> pixels, None if they are no picture."""
-    kind, files = model.reader_["kind"], model.held_out_.files
+    kind, reader, files = model.reader_["kind"], model.reader_, model.held_out_.files
     if kind in PICTURES:
-        return lambda i: read(FoundFiles(kind, [files[i]], [None]), model.reader_).X[0]
+        return lambda i: read_files(FoundFiles(kind, [files[i]], [None]), reader).X[0]
     if kind == "arrays" and is_picture(model.reader_["shape"]):
         return _samples(model).__getitem__
     return lambda i: None
@@ -210,7 +210,7 @@ def _samples(model):
     """All samples of files of arrays or of epochs, read again."""
     files = dict.fromkeys(f.rpartition("[")[0] for f in model.held_out_.files)
     found = FoundFiles(model.reader_["kind"], list(files), [None] * len(files))
-    return read(found, model.reader_).X
+    return read_files(found, model.reader_).X
 
 
 def _projections(model):

@@ -15,6 +15,7 @@ from math import prod
 from tensorcrp.base.parameters import (
     check_choice,
     check_function,
+    check_instance,
     check_integer,
     check_real,
     check_values,
@@ -135,10 +136,10 @@ class Spec:
         for name in ("ranks", "regs", "metrics"):
             check_values(name, getattr(self, name))
         check_choice("reg_scale", self.reg_scale, ("relative", "absolute"))
-        check_kind("objective", self.objective, Objective)
-        check_kind("deflation", self.deflation, Deflation)
+        check_instance("objective", self.objective, Objective)
+        check_instance("deflation", self.deflation, Deflation)
         for metric, rank, reg in self.combinations():
-            check_kind("every metric", metric, Metric)
+            check_instance("every metric", metric, Metric)
             check_integer("every rank", rank, also=("full",))
             check_real("every reg", reg)
 
@@ -190,14 +191,6 @@ class Spec:
         if not isinstance(self.init, str) and not callable(self.init):
             for rank in ranks:
                 given_starts(self.init, shape, rank, self.n_components)
-
-
-def check_kind(name, value, kind):
-    """Reject anything but an instance of a class."""
-    if not isinstance(value, kind):
-        raise TypeError(
-            f"{name} must be an instance of {kind.__name__}, got {value!r}."
-        )
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def root_bytes(shape, dtype):
     return 16 * P * P if n > P else n * P * np.dtype(dtype).itemsize
 
 
-def check_regular(rows):
+def check_definite(rows):
     """Reject rows whose scatter needs a ridge: J would have no maximum."""
     n_features = prod(rows.row_shape)
     if not rows.in_memory:

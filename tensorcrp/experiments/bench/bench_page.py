@@ -132,11 +132,11 @@ def bench_section(content):
     whole = f" in {sum(minutes.values()):.0f} minutes" if minutes else ""
     head = HEAD.format(command=COMMAND, minutes=whole, **content["machine"])
     cases = [table(list(group)) for _, group in groupby(rows, lambda row: row.case)]
-    parts = [head, times(minutes), bars(rows), sayings(rows), *cases]
+    parts = [head, times(minutes), bar_table(rows), sayings(rows), *cases]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def bars(rows):
+def bar_table(rows):
     """Every row that has a bar, in one table; "" if there is none."""
     found = [row for row in rows if row.met is not None]
     if not found:

@@ -30,7 +30,7 @@ def paper_figure(table, classifier, train, data, method):
     return figure and Score(*figure)
 
 
-def verdicts(rows):
+def paper_verdicts(rows):
     """CRP on the paper's own sets, against the printed means and deviations."""
     lines = []
     for data in PAPER_SETS:
@@ -157,7 +157,7 @@ def classification(rows):
     found = rows.data()
     sets = [d for d in (*FIGURE_SETS, *IDENTITY_SETS) if d in found]
     sets = [data for data in sets if rows.cell(data, SIZES[0], "LDA")]
-    tables = [verdicts(rows), means(rows), weakest(rows)]
+    tables = [paper_verdicts(rows), means(rows), weakest(rows)]
     tables += [
         side_by_side(rows, data, classifier)
         for data in sets

@@ -54,7 +54,7 @@ cross-validation. What it leaves open, we set as follows.
 """
 
 
-def page(rows, analysis=""):
+def reproduction_page(rows, analysis=""):
     """The whole page.
 
     Parameters
@@ -119,7 +119,7 @@ def _numbers(version):
 
 def _summary(rows):
     """Counts and comparisons in sentences, all from rows."""
-    worst, fits = paper_tables.worst_step(rows)
+    worst, fits = paper_tables.worst_of_all_steps(rows)
     lines = ["## In short", ""]
     columns = (PAPERS, HONEST, classification_tables.ITSELF)
     lines += [_reached(rows, column) for column in columns]
@@ -141,7 +141,7 @@ def reached(rows, column):
         Figures at or above the published mean, within a deviation below it, and in
         words those further below.
     """
-    table = classification_tables.verdicts(rows)
+    table = classification_tables.paper_verdicts(rows)
     place, published = map(table.header.index, (column, "published CRP"))
     found = [line for line in table.body if line[place] != "-"]
     words = [

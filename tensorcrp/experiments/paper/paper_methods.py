@@ -33,14 +33,14 @@ def paper_methods():
     }
 
 
-def rank_methods():
+def methods_by_rank():
     """CRP with other ranks than two, under the paper's protocol."""
     return {
         f"CRP k={k}": _paper_crp(f"rank {k}", rank=k, tuned=False) for k in (1, 3, 4, 5)
     }
 
 
-def start_methods():
+def methods_by_start():
     """Algorithm 1 from the starts of the paper's initialisation table."""
     starts = {f"{d:g}": partial(_diagonal, d) for d in (0.5, 1.0, 2.0)}
     starts["random"] = "random"
@@ -134,6 +134,6 @@ def _sweeps_to(share, values):
     return int(np.argmax(values >= share * values[-1])) + 1
 
 
-for group in (paper_methods, rank_methods, start_methods, climb_methods):
+for group in (paper_methods, methods_by_rank, methods_by_start, climb_methods):
     for name, how in group().items():
         register_method(name, replace(how, compared=False), home=__name__)

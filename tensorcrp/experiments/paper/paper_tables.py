@@ -112,7 +112,7 @@ def tensors(rows):
     return [table for table in tables if table.body]
 
 
-def worst_step(rows):
+def worst_of_all_steps(rows):
     """Smallest relative step of the objective in all CRP fits of all rows."""
     steps = [row["worst_step"] for row in rows.all if "worst_step" in row]
     return min(steps, default=None), len(steps)

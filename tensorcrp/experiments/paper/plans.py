@@ -4,13 +4,13 @@ In: names of data sets and a seed. Out: lists of `Run`. Data sets that are not h
 give one run, whose row says why it was skipped.
 """
 
-from tensorcrp.experiments.data import Skip, load
+from tensorcrp.experiments.data import Skip, load_data
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper.paper_methods import (
     CLIMBS,
+    methods_by_rank,
+    methods_by_start,
     paper_methods,
-    rank_methods,
-    start_methods,
 )
 from tensorcrp.experiments.paper.published import SIZES
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS, protocol_cells
@@ -69,7 +69,7 @@ def sets_of(name):
 
 def _runs(name, data, seed):
     try:
-        found = load(data)
+        found = load_data(data)
     except Skip:
         return [Run(data, "", 3, 0, seed, "CRP")]
     if name in EXPERIMENTS:
@@ -108,12 +108,12 @@ def _two_class(data, n_classes):
 
 
 def _rank(data, n_classes):
-    names = ("CRP", *rank_methods())
+    names = ("CRP", *methods_by_rank())
     return ((3, name, n_features(data, n_classes), SPLITS) for name in names)
 
 
 def _initialization(data, n_classes):
-    names = ("CRP", *start_methods())
+    names = ("CRP", *methods_by_start())
     return ((3, name, n_features(data, n_classes), SPLITS) for name in names)
 
 

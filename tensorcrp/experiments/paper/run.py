@@ -17,7 +17,7 @@ from tensorcrp.experiments.figures import climbing, over_ranks
 from tensorcrp.experiments.options import add_common, kept_runs, say, whole_number
 from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.paper import paper_tables
-from tensorcrp.experiments.paper.page import page
+from tensorcrp.experiments.paper.page import reproduction_page
 from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.plans import (
     EXPERIMENTS,
@@ -28,7 +28,7 @@ from tensorcrp.experiments.paper.plans import (
 )
 from tensorcrp.experiments.protocol_page import protocol_page, protocol_tables
 from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
-from tensorcrp.experiments.runs import row_defect, run_all
+from tensorcrp.experiments.runs import run_all, run_defect
 from tensorcrp.experiments.store import CPU, Store, check_file, write_whole
 from tensorcrp.experiments.summaries import ResultRows
 from tensorcrp.experiments.tables import texts, wrapped
@@ -93,7 +93,7 @@ def _run(args):
     known = list(dict.fromkeys(run.method for run in whole))
     check_names("method of these experiments", args.methods or [], known)
     runs = part_of(whole, args.methods, args.splits)
-    store = Store(folder / "rows.jsonl", say, row_defect)
+    store = Store(folder / "rows.jsonl", say, run_defect)
     run_all(runs, store, args.jobs)
     # What an earlier call has run of the same experiments is shown, too.
     rows = ResultRows([store.rows[r.key] for r in whole if r.key in store])
@@ -123,7 +123,7 @@ def _show(experiments, rows, folder):
     print(texts(tables))
     for line in rows.skipped_lines():
         print("\n".join(wrapped(f"skipped: {line}")))
-    worst, fits = paper_tables.worst_step(rows)
+    worst, fits = paper_tables.worst_of_all_steps(rows)
     if fits:
         print(f"worst relative step of the objective in {fits} runs: {worst:.1e}")
     print(f"rows, tables, figures and report.html are in {folder}")
@@ -177,7 +177,7 @@ def page_from(results):
     """The page of the paper's experiments that the rows in a folder of results give."""
     rows = ResultRows(expand((results / RESULTS).read_text()))
     analysis = results / ANALYSIS
-    return page(rows, analysis.read_text() if analysis.exists() else "")
+    return reproduction_page(rows, analysis.read_text() if analysis.exists() else "")
 
 
 def protocols_from(results):
