@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tensorcrp.base.results import parse_rows
 from tensorcrp.experiments.bench.bench_page import bench_section, ratio_of
-from tensorcrp.experiments.bench.report import Row
+from tensorcrp.experiments.bench.bench_rows import Row
 from tensorcrp.experiments.earlier_rows import compact, expand
 from tensorcrp.experiments.evidence_page import (
     headline_table,

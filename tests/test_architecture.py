@@ -84,7 +84,28 @@ DEPENDENCIES = (
     "sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, "
     "sklearn.exceptions, scipy.linalg, tensorly, tensorly.tenalg, tensorly.cp_tensor"
 )
-LONGEST_MODULE = 300
+LONGEST_MODULE, SHORTEST_MODULE = 300, 80
+# Modules of one small idea, which would be harder to find beside another.
+SHORT = {
+    "base.pixels": "PNG files, without another package",
+    "base.progress": "the one progress bar",
+    "baselines.separable": "one matrix per mode, for two methods",
+    "commands.inspect_command": "a module for each command",
+    "datasets._bunch": "what every loader returns",
+    "datasets._matlab": "which of two formats a MATLAB file has",
+    "datasets._shipped": "sets that need no file",
+    "experiments.bench.bench_rows": "what a row of the bench is",
+    "experiments.errors": "what a user can correct",
+    "experiments.paper.published": "the numbers of the paper",
+    "experiments.spatial_lda": "a method of published protocols alone",
+    "files.cache": "decoded clips on disk",
+    "files.samples": "what the readers return",
+    "model_selection.chosen": "what a search does once it has scores",
+    "model_selection.request": "what a search is asked for",
+    "plotting.style": "colours and markers",
+    "report.class_samples": "examples of classes, for two reports",
+    "storage.device_samples": "statistics of samples on a device",
+}
 FOLDERS = {"tensorcrp", "tests", "docs", "examples"}
 
 LARGEST_PACKAGES = ("base", "storage")  # whose modules have layers of their own
@@ -336,6 +357,14 @@ def test_no_module_is_too_long():
     for path in MODULES:
         length = len(path.read_text(encoding="utf-8").splitlines())
         assert length <= LONGEST_MODULE, f"{path.name} has {length} lines: split it"
+
+
+def test_short_modules_have_a_reason():
+    lengths = {dotted(p): len(p.read_text("utf-8").splitlines()) for p in MODULES}
+    entries = {dotted(p) for p in MODULES if p.name in ("__init__.py", "__main__.py")}
+    short = {name for name, n in lengths.items() if n < SHORTEST_MODULE} - entries
+    assert short <= set(SHORT), short
+    assert set(SHORT) <= set(lengths)
 
 
 def body_lengths(path):

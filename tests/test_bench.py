@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 
 from tensorcrp import TensorCRP, cli
 from tensorcrp.experiments.bench.bench_page import bar_table, bench_section
+from tensorcrp.experiments.bench.bench_rows import Row, table
 from tensorcrp.experiments.bench.beside import separation
 from tensorcrp.experiments.bench.cases import CASES
 from tensorcrp.experiments.bench.larger_cases import exponent, growing
 from tensorcrp.experiments.bench.measure import peak_bytes, seconds
 from tensorcrp.experiments.bench.references import cp_plsr, literal_sweep, rows_of
-from tensorcrp.experiments.bench.report import Row, table
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import ArrayRows, Spec, fit_path, lane_rows
 

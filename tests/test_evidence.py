@@ -50,9 +50,9 @@ from tensorcrp.experiments.evidence_page import (
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
+from tensorcrp.experiments.paper.run import protocols_from
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import Method
-from tensorcrp.experiments.reproduce import protocols_from
 from tensorcrp.experiments.runs import execute, run_all
 from tensorcrp.experiments.smoothing import ordered_modes, smooth, smoothed
 from tensorcrp.experiments.spatial_lda import fit_spatial_lda

@@ -16,9 +16,7 @@ from sklearn import datasets as sklearn_datasets
 
 from tensorcrp.base.files import replacing
 from tensorcrp.datasets._read import read_tensors
-from tensorcrp.datasets.origins import checksum, indian_pines
-
-VARIABLE = "TENSORCRP_DATA"
+from tensorcrp.datasets.origins import VARIABLE, checksum, indian_pines
 
 
 def find_dataset(name, source, data_home=None, download_if_missing=True, fetch=None):

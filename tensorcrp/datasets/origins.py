@@ -14,6 +14,8 @@ import numpy as np
 
 from tensorcrp.datasets._read import read_tensors
 
+VARIABLE = "TENSORCRP_DATA"  # of the environment: a folder of NAME.npz files
+
 
 @dataclass(frozen=True)
 class Origin:

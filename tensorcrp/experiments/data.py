@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from tensorcrp import datasets
-from tensorcrp.datasets.origins import checksum
+from tensorcrp.datasets.origins import VARIABLE, checksum
 from tensorcrp.experiments import folder_cache
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.given_splits import PROTOCOLS, check_apart, folder_split
 from tensorcrp.files import file_groups
 from tensorcrp.files.grouping import check_groups
 
-VARIABLE = "TENSORCRP_DATA"
 FORM = (
     "The command takes the samples X and the labels y of a file, as "
     "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "

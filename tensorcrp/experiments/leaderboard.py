@@ -19,7 +19,7 @@ from tensorcrp.experiments.evidence import (
     evidence_sizes,
     guessing,
 )
-from tensorcrp.experiments.evidence_page import ablation_table, hours_of
+from tensorcrp.experiments.evidence_page import COMMAND, ablation_table, hours_of
 from tensorcrp.experiments.evidence_words import PART, verdicts
 from tensorcrp.experiments.options import how_many
 from tensorcrp.experiments.smoothing import SMOOTH
@@ -90,9 +90,6 @@ sets and splits of a comparison, and writes this page with it in DIR:</p>
 or <code>predict</code> for arrays (n, l_1, ..., l_N); nothing else is computed again.
 The data sets are read from the folder that TENSORCRP_DATA names.
 <code>--beside DIR/rows.jsonl</code> does the same to a comparison of your own.</p>"""
-
-
-COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
 
 
 def leaderboard(rows, command=COMMAND, home=""):

@@ -15,9 +15,9 @@ from time import perf_counter
 from tensorcrp import __version__
 from tensorcrp.base.files import replacing
 from tensorcrp.base.progress import progress
+from tensorcrp.experiments.bench.bench_rows import table
 from tensorcrp.experiments.bench.cases import CASES
 from tensorcrp.experiments.bench.measure import machine
-from tensorcrp.experiments.bench.report import table
 from tensorcrp.experiments.errors import check_names
 from tensorcrp.experiments.options import whole_number
 from tensorcrp.experiments.store import check_file

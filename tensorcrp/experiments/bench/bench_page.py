@@ -10,7 +10,7 @@ are missing is left out.
 
 from itertools import groupby
 
-from tensorcrp.experiments.bench.report import Row, table
+from tensorcrp.experiments.bench.bench_rows import Row, table
 
 COMMAND = "tensorcrp bench --out docs/results/bench.json"
 HEAD = """## Speed and memory: `tensorcrp bench`

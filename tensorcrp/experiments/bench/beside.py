@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from tensorcrp import TensorCRP
+from tensorcrp.experiments.bench.bench_rows import Row
 from tensorcrp.experiments.bench.measure import (
     peak_bytes,
     seconds,
@@ -26,7 +27,6 @@ from tensorcrp.experiments.bench.references import (
     literal_sweep,
     rows_of,
 )
-from tensorcrp.experiments.bench.report import Row
 from tensorcrp.scatter import ClassScatter
 
 SWEEPS = 10  # of the paper's Algorithm 1

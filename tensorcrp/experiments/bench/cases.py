@@ -11,8 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV
+from tensorcrp.experiments.bench.bench_rows import Row
 from tensorcrp.experiments.bench.beside import gait, paper
-from tensorcrp.experiments.bench.larger_cases import components, device, exponents
+from tensorcrp.experiments.bench.larger_cases import (
+    REGS,
+    components,
+    device,
+    exponents,
+)
 from tensorcrp.experiments.bench.measure import (
     busy_cores,
     peak_bytes,
@@ -20,13 +26,11 @@ from tensorcrp.experiments.bench.measure import (
     synthetic,
     with_threads,
 )
-from tensorcrp.experiments.bench.report import Row
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path
 from tensorcrp.solver.array_rows import ArrayRows
 
 PATH = "path: 7 ridges in one run"
-REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @with_threads

@@ -20,8 +20,8 @@ from unittest.mock import patch
 import numpy as np
 
 from tensorcrp import TensorCRP
+from tensorcrp.experiments.bench.bench_rows import Row
 from tensorcrp.experiments.bench.measure import seconds, synthetic, with_threads
-from tensorcrp.experiments.bench.report import Row
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path, lane_rows
 
