@@ -190,8 +190,8 @@ class TuckerDiscriminant(ScatterFit, TuckerTransformer):
         within = Form(scatter.within, scatter.trace)
         with bounded_threads(0):  # products are small, however large the data are
             result = self.solve_modes(between, within, sizes)
-        # A view, such as reversed columns, comes back from a file in another layout, and
-        # its products would differ by rounding.
+        # A view, such as reversed columns, comes back from a file in another layout,
+        # and its products would differ by rounding.
         self.factors_ = [U if U.flags.forc else U.copy() for U in result.factors]
         self.objective_, self.classes_ = result.objective, scatter.classes
         return self._keep(result)
