@@ -3,8 +3,8 @@ Writing your own initialisation
 ===============================
 
 Block ascent finds a local maximum that depends on the start. ``init`` takes a name,
-arrays, CP tensors, or a function ``init(shape, rank, random_state)`` that returns one
-array ``(l_m, k)`` per mode; a fourth parameter, ``component``, is the number of the
+arrays, CP tensors, or a function ``init(shape, rank, rng)`` that returns one array
+``(l_m, k)`` per mode; a fourth parameter, ``component``, is the number of the
 projection. We write one for images: smooth cosine waves, low frequencies first, and
 compare it with the built-in starts.
 """
@@ -21,11 +21,11 @@ X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
 
 # %%
-# The function. It is called once for every projection; ``random_state`` is for random
-# starts. Only directions matter, not the scale.
+# The function. It is called once for every projection; ``rng`` is for random starts.
+# Only directions matter, not the scale.
 
 
-def smooth(shape, rank, random_state):
+def smooth(shape, rank, rng):
     """Cosine waves of frequency 1, 2, ...; frequency 0 would be a constant."""
     return [idct(np.eye(size), axis=0)[:, 1 : rank + 1] for size in shape]
 

@@ -94,8 +94,8 @@ class TensorCRP(ScatterFit, LabelledFactors, FitSummary, TensorTransformer):
     init : {"lda", "identity", "random"}, callable, arrays or CPTensor, default="lda"
         Start of each projection: the best tensor of any rank truncated to rank k, the
         paper's identity matrices, normal random numbers, or the arrays ``(l_m, k)``
-        that ``init(shape, rank, random_state, component)`` returns (the last argument
-        may be left out). Or arrays ``(l_m, k)``, the same every time, or ``(h, l_m,
+        that ``init(shape, rank, rng, component)`` returns (the last argument may be
+        left out). Or arrays ``(l_m, k)``, the same every time, or ``(h, l_m,
         k)``; or a tensorly ``CPTensor``, or a list of one per projection.
     n_init : int, default=1
         Starts of each projection; the best is kept. All but the first are random.

@@ -576,11 +576,11 @@ def threads():
 def counting_start(seen, error_at=None):
     """A start that notes the thread counts and fails on its n-th call, if asked to."""
 
-    def start(shape, rank, random_state):
+    def start(shape, rank, rng):
         seen.append(threads())
         if len(seen) == error_at:
             raise RuntimeError("enough")
-        return [random_state.standard_normal((size, rank)) for size in shape]
+        return [rng.standard_normal((size, rank)) for size in shape]
 
     return start
 
@@ -616,7 +616,7 @@ SECONDS = 120  # only a fit that hangs takes that long
 def rendezvous(arrived, go_on):
     """A start that tells that its fit is under way and then waits for a sign."""
 
-    def start(shape, rank, random_state):
+    def start(shape, rank, rng):
         arrived.set()
         assert go_on.wait(timeout=SECONDS)
         return [np.ones((size, rank)) for size in shape]

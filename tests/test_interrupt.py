@@ -115,11 +115,11 @@ def interrupting_start(component):
     """A start that stands for Ctrl-C when the given component begins."""
     calls = []
 
-    def start(shape, rank, random_state):
+    def start(shape, rank, rng):
         calls.append(shape)
         if len(calls) > component:
             raise KeyboardInterrupt
-        return [random_state.standard_normal((size, rank)) for size in shape]
+        return [rng.standard_normal((size, rank)) for size in shape]
 
     return start
 

@@ -395,7 +395,7 @@ class Subclass(TensorCRP):
     """Not a class of the package."""
 
 
-def own_start(shape, rank, random_state):
+def own_start(shape, rank, rng):
     return [np.ones((size, rank)) for size in shape]
 
 

@@ -49,7 +49,8 @@ class UMLDA(VectorTransformer):
         Number of features; None for the largest possible number,
         ``min(l_1, ..., l_N)``; at order 1 for ``min(c - 1, P)``.
     reg : float, default=1e-3
-        Strength of the ridge, the gamma of [1]_.
+        Ridge on the within-class scatter of a mode, in units of its largest eigenvalue:
+        the gamma of [1]_.
     max_iter : int, default=5
         Number of sweeps over the modes for a feature.
     $sample_shape
