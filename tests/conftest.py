@@ -28,6 +28,15 @@ settings.load_profile("fixed")
 
 
 @pytest.fixture
+def own_methods(monkeypatch):
+    """What a test registers for comparisons is gone after it."""
+    from tensorcrp.experiments import methods, registry
+
+    known = methods.all_methods()  # with those of the package, loaded by now
+    monkeypatch.setattr(registry, "_METHODS", known)
+
+
+@pytest.fixture
 def make_samples():
     """Labelled random tensors: ``make_samples(shape, n, n_classes, seed)``.
 

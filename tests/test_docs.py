@@ -25,7 +25,6 @@ from site_links import broken_links
 import tensorcrp
 from tensorcrp import baselines
 from tensorcrp.baselines import BASELINES
-from tensorcrp.experiments import registry
 
 DOCS = Path(__file__).parent.parent / "docs"
 MODULES = (
@@ -207,10 +206,9 @@ def pages():
 
 
 @pytest.mark.parametrize("path", list(pages()))
-def test_code_on_the_page_runs(path, tmp_path, monkeypatch):
+def test_code_on_the_page_runs(path, tmp_path, monkeypatch, own_methods):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TENSORCRP_DATA", raising=False)
-    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testfile(
         str(path), module_relative=False, optionflags=flags, encoding="utf-8"

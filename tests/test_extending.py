@@ -5,7 +5,9 @@ is compared with a slow direct computation on dense matrices. A baseline with a 
 per mode appears in the comparison after one call.
 """
 
+import inspect
 import pickle
+import re
 from dataclasses import replace
 from functools import reduce
 
@@ -18,7 +20,7 @@ from scipy.linalg import eigh, sqrtm
 
 from tensorcrp import ClassScatter, cli
 from tensorcrp.baselines import TuckerDiscriminant, alternate, eye_factors
-from tensorcrp.experiments import compare_methods, register_method, registry
+from tensorcrp.experiments import compare_methods, register_method
 from tensorcrp.experiments.data import load_data
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.solver import (
@@ -358,6 +360,18 @@ def test_a_new_stopping_rule(make_samples):
     assert model.result.converged[0] and model.result.n_iter[0] == 4
 
 
+@shapes
+def test_a_stopping_rule_that_counts_is_a_number_of_sweeps(shape, make_samples):
+    X, y = make_samples(shape, 40, n_classes=4)
+    scatter, spec = ClassScatter.from_samples(X, y), spec_of(shape, max_iter=2)
+    updates = 2 * len(shape)
+    counted = spec_of(shape, max_iter=9, stop=lambda history, n: len(history) > updates)
+    (model,) = fit_path(scatter, counted)
+    both = scatters(scatter, scatter.between("classes"))
+    expected = slow_path(*both, 2.0 * np.eye(X[0].size), spec)
+    assert_allclose(model.components.reshape(3, -1), expected, **EXACT)
+
+
 # --- baseline ---------------------------------------------------------------------
 
 
@@ -410,9 +424,7 @@ def test_a_new_baseline(shape, sizes, make_samples):
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
-def test_a_new_baseline_is_compared(make_samples, tmp_path, monkeypatch, capsys):
-    # What a test registers is gone after it.
-    monkeypatch.setattr(registry, "_METHODS", registry.all_methods())
+def test_a_new_baseline_is_compared(make_samples, tmp_path, own_methods, capsys):
     X, y = make_samples((4, 3), n=40, n_classes=3, seed=1)
     np.savez(tmp_path / "small.npz", X=X, y=y)
     path = str(tmp_path / "small.npz")
@@ -436,3 +448,15 @@ def test_a_baseline_without_its_method_says_so(make_samples):
 
     with pytest.raises(NotImplementedError, match="Nothing has no method solve_modes"):
         Nothing().fit(*make_samples((4, 3)))
+
+
+# --- all of them ------------------------------------------------------------------
+
+EXTENSIONS = (GeneratedRows, Smooth, FarClasses, Difference, Orthogonal, MaximumMargin)
+
+
+def test_extensions_are_short_and_use_public_names():
+    for cls in EXTENSIONS:
+        source = inspect.getsource(cls)
+        assert len(source.splitlines()) <= 30
+        assert not re.search(r"\b_[a-z]", source), cls

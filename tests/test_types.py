@@ -20,7 +20,6 @@ import pytest
 from pairs import together
 
 import tensorcrp
-from tensorcrp.experiments import registry
 
 REPOSITORY = Path(tensorcrp.__file__).parent.parent
 SCRIPT = Path(__file__).with_name("typed_user.py")
@@ -150,8 +149,7 @@ def _annotations(cls):
 # --- and checkers agree with them -------------------------------------------------
 
 
-def test_the_script_runs(capsys, monkeypatch):
-    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+def test_the_script_runs(capsys, own_methods):
     runpy.run_path(str(SCRIPT), run_name="__main__")
     assert capsys.readouterr().out
 
