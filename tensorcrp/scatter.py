@@ -164,8 +164,8 @@ class ClassScatter(Mergeable):
         if not sound or not np.isfinite([self.means.min(), self.means.max()]).all():
             raise ValueError(
                 "class statistics with NaN, infinity or a class of no weight: the "
-                "samples, or the difference of two batches, left the range of float64. "
-                "Remove such samples, or divide X by a number of their size."
+                "samples, or the difference of two batches, exceeded the range of "
+                "float64. Remove such samples, or divide X by a number of their size."
             )
 
     @property

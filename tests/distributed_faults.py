@@ -129,7 +129,7 @@ def test_a_worker_out_of_memory(client, monkeypatch):
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     X, y = samples(40)
     model = crp(max_memory=None).fit(X, y)
-    words = ("ended its worker", "KilledWorker", "too large for the memory of a worker")
+    words = ("ended each", "KilledWorker", "too large for the memory of a worker")
     repairs = ("X.rechunk({0: X.chunksize[0] // 4})", "memory_limit")
     error = _tasks.ClusterError
     assert_unchanged_error(model, chunked(X, hungry), y, error, *words, *repairs)

@@ -135,7 +135,7 @@ def test_images_that_attack_are_errors_or_skipped(write, folder):
 @pytest.mark.parametrize("inner", ["a/more", "a"])
 def test_unreadable_subfolders_are_errors(inner, folder, as_nobody):
     with as_nobody(folder / inner):
-        with pytest.raises(PermissionError, match=rf"{inner} may not be read.*chmod"):
+        with pytest.raises(PermissionError, match=rf"{inner} is denied.*chmod"):
             read_tensors(folder)
 
 

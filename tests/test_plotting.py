@@ -511,7 +511,7 @@ def test_bad_axes_are_named(fit):
     with pytest.raises(ValueError, match="2 axes, but 6 panels"):
         ProjectionDisplay.from_estimator(crp, ax=axes)
     free = figure.add_axes((0, 0, 0.1, 0.1))
-    with pytest.raises(ValueError, match="no part of a grid"):
+    with pytest.raises(ValueError, match="not part of a grid"):
         ProjectionDisplay.from_estimator(crp, ax=free)
     with pytest.raises(ValueError, match='projection="3d"'):
         EmbeddingDisplay.from_estimator(crp, X, y, components=(0, 1, 2), ax=free)

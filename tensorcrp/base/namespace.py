@@ -133,7 +133,7 @@ def check_foreign(X):
     """Reject what cannot be computed with, and say how to convert it."""
     if getattr(X, "requires_grad", False):
         raise ValueError(
-            "X requires a gradient, and a fitted model passes none on. Pass X.detach()."
+            "X requires a gradient, which no estimator here computes. Pass X.detach()."
         )
     # Arrays of some versions of JAX have a layout, too, which says something else.
     if _is_torch(X) and str(X.layout) != "torch.strided":

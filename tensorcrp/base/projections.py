@@ -69,7 +69,7 @@ def check_start(init, shape, rank, n_components):
     if isinstance(init, str) or callable(init):
         return
     if rank == "full":
-        raise ValueError('init as arrays has no use with rank="full"; leave it out.')
+        raise ValueError('init as arrays has no effect with rank="full"; leave it out.')
     given_starts(init, shape, rank, n_components)
 
 

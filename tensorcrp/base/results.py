@@ -51,7 +51,7 @@ def parse_rows(text, name="the rows", check=None):
         if wrong:
             raise ValueError(
                 f"{name} is damaged in line {number} of {len(lines)}: {wrong}. No "
-                "interrupted run leaves this behind. Mend or remove that line, or give "
+                "interrupted run leaves this behind. Fix or remove that line, or give "
                 "another folder."
             )
         rows.append(row)

@@ -131,7 +131,7 @@ def weights_in_range(weight):
     if np.count_nonzero(scaled) < np.count_nonzero(weight):
         raise ValueError(
             f"sample_weight has values from {weight[weight > 0].min():.1e} to "
-            f"{largest:.1e}, further apart than numbers of one unit can be. Set the "
+            f"{largest:.1e}, a range beyond the precision of float64. Set the "
             "smallest weights to 0."
         )
     return scaled
@@ -220,6 +220,6 @@ def check_no_class_weight(estimator):
     """Raise ValueError if there are weights of classes and no samples to weigh."""
     if getattr(estimator, "class_weight", None) is not None:
         raise ValueError(
-            "class_weight weighs samples, and fit_scatter has none; give the weights "
+            "class_weight is for samples, and fit_scatter gets none; give the weights "
             "to ClassScatter.from_samples, and leave class_weight out."
         )

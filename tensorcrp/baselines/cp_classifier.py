@@ -164,7 +164,7 @@ class CPClassifier(OneState, HostScore, BaseEstimator):
         check_real("C", self.C)
         if self.C == 0:
             raise ValueError(
-                "C must be larger than 0, got 0: the loss would not count."
+                "C must be larger than 0, got 0, which switches the loss off."
             )
 
     def __sklearn_is_fitted__(self):

@@ -168,7 +168,7 @@ def _kind(path):
     }
     if suffix not in kinds:
         raise ValueError(
-            f"{path} is no folder and ends in {suffix!r}; known endings are "
+            f"{path} is not a folder, and ends in {suffix!r}; known endings are "
             f"{', '.join(kinds)} and .zarr."
         )
     return kinds[suffix]
@@ -194,7 +194,7 @@ def _opened(kind, path, mmap):
         raise
     except PermissionError as error:
         raise PermissionError(
-            f"{path} may not be read; change its permissions, e.g. chmod u+r."
+            f"permission to read {path} is denied; change it, e.g. by chmod u+r."
         ) from error
     except Exception as error:  # damaged files make parsers fail in many ways
         raise _containers.Rejected(

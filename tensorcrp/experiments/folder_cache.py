@@ -144,7 +144,7 @@ def _joined(halves, train, test):
     unknown = [name for name in test.target_names if name not in codes]
     if unknown:
         raise ValueError(
-            f"{halves[1]} has the class {unknown[0]}, and {halves[0]} has not."
+            f"{halves[1]} has the class {unknown[0]}, which {halves[0]} lacks."
         )
     if train.data.shape[1:] != test.data.shape[1:]:
         raise ValueError(

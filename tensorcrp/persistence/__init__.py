@@ -46,7 +46,7 @@ def __getattr__(name):
     if name == "JUDGES":
         warnings.warn(
             "tensorcrp.persistence.JUDGES is called CLASSIFIERS since version 0.3; the "
-            "old name goes in version 0.5.",
+            "old name will be an error in version 0.5.",
             FutureWarning,
             stacklevel=2,
         )

@@ -141,7 +141,7 @@ def _with_state(classifier, state, sklearn):
     # What else does not go together shows here and not at the first use.
     label = classifier.predict(np.zeros((1, classifier.n_features_in_)))
     if label.shape != (1,) or label[0] not in classifier.classes_:
-        raise ModelFormatError("a classifier that gives no label.")
+        raise ModelFormatError("a classifier whose predict returns no label.")
     if sklearn != SKLEARN:
         warnings.warn(
             InconsistentVersionWarning(

@@ -85,7 +85,7 @@ def unpack(file, size):
         )
     text = bytes(_read(file, bytearray(length)))
     if not text.startswith(FIRST):
-        raise ModelFormatError("not a model of tensorcrp: the file begins otherwise.")
+        raise ModelFormatError("not a model of tensorcrp: the first bytes are wrong.")
     checksum, text = text[len(FIRST) :][:64], _with_checksum(text, ZEROS)
     header = read_json(text)
     texts, layout = _layout(header, size - 8 - length)
@@ -106,7 +106,7 @@ def _layout(header, n_bytes):
     if not isinstance(texts, dict) or not all(
         isinstance(t, str) for t in texts.values()
     ):
-        raise ModelFormatError("the header has no texts.")
+        raise ModelFormatError("the header has no strings.")
     layout, end = {}, 0
     for name, entry in header.items():
         dtype, shape, offsets = _entry(name, entry)
@@ -167,7 +167,7 @@ def _little(array):
 
 def _native(array):
     if array.dtype == bool and array.size and array.view(np.uint8).max() > 1:
-        raise ModelFormatError("an array of truth values holds other bytes.")
+        raise ModelFormatError("an array of booleans has bytes other than 0 and 1.")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -22,7 +22,7 @@ def three(parts, classes):
     good = type(parts) is dict and set(parts) == {"class", "params", "state"}
     good = good and type(parts["class"]) is str and type(parts["params"]) is dict
     if not good or parts["class"] not in classes or type(parts["state"]) is not dict:
-        raise ModelFormatError(f"an object that is none of {', '.join(classes)}.")
+        raise ModelFormatError(f"an object of a class other than {', '.join(classes)}.")
     for name in [*parts["params"], *parts["state"]]:
         if type(name) is not str:
             raise ModelFormatError("a parameter or attribute without a name.")
@@ -78,7 +78,9 @@ def _requests_of(estimator, asked):
     requests = estimator._get_metadata_request()
     known = requests._serialize()
     if type(asked) is not dict or not set(asked) <= set(known):
-        raise ModelFormatError(f"requests that a {type(estimator).__name__} has not.")
+        raise ModelFormatError(
+            f"metadata requests that a {type(estimator).__name__} does not have."
+        )
     for method, each in asked.items():
         good = type(each) is dict and set(each) <= set(known[method])
         good = good and all(map(_is_request, each.values()))

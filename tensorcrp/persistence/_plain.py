@@ -39,7 +39,7 @@ class Writer:
     def json(self, value, where, depth=0):
         """JSON of a value; `where` names it in errors and its arrays in the file."""
         if depth > DEEPEST:
-            raise ModelFormatError(f"{where} is nested too deep, or in itself.")
+            raise ModelFormatError(f"{where} is nested too deeply, or contains itself.")
         kind = type(value)
         if value is None or kind in (bool, str):
             return value
@@ -178,7 +178,7 @@ class Reader:
 
     def _float(self, node, depth):
         if type(node) is not str or node not in FLOATS:
-            raise ModelFormatError("a number that is none.")
+            raise ModelFormatError("a value tagged as a number that is not one.")
         return FLOATS[node]
 
     def _scalar(self, node, depth):
@@ -196,7 +196,7 @@ class Reader:
             or not 0 < codes.shape[-1] <= LONGEST
             or codes.max(initial=0) > 0x10FFFF
         ):
-            raise ModelFormatError("an array of texts that are none.")
+            raise ModelFormatError("an array of strings with other values in it.")
         codes = np.ascontiguousarray(codes)
         return codes.view(f"U{codes.shape[-1]}").reshape(codes.shape[:-1])
 
@@ -204,7 +204,7 @@ class Reader:
         if type(node) is dict:
             texts = self.value(node, depth)
             if not isinstance(texts, np.ndarray):
-                raise ModelFormatError("an array of objects that is none.")
+                raise ModelFormatError("an invalid array of objects.")
             return texts.astype(object)
         whole = type(node) is list and len(node) == 2 and _are_whole(node[0])
         items = self._list(node[1], depth) if whole else None

@@ -168,7 +168,7 @@ class Factors:
         if factors is None:
             raise ValueError(
                 "kind='factors' needs the CP factors of the projections, which are not "
-                "there; pass factors, or an estimator with CP factors as TensorCRP."
+                "there; pass factors, or an estimator that has them, such as TensorCRP."
             )
         return factors
 

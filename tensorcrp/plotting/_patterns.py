@@ -22,7 +22,7 @@ class PatternPanels(Factors):
             raise ValueError(
                 "kind='patterns' needs the patterns of the modes, which are not there: "
                 "pass X, the samples of the fit, to from_estimator, and an estimator "
-                "with CP factors as TensorCRP."
+                "with CP factors, such as TensorCRP."
             )
         return patterns
 

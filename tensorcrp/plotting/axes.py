@@ -56,7 +56,7 @@ def _given(ax, n_rows, n_columns, how):
     place = many[0].get_subplotspec()
     if place is None:
         raise ValueError(
-            f"ax cannot be divided into {count} panels: it is no part of a grid. Make "
+            f"ax cannot be divided into {count} panels: it is not part of a grid. Make "
             f"it by plt.subplots, or pass an array of {n_rows} x {n_columns} axes."
         )
     many[0].set_axis_off()

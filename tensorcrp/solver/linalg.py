@@ -42,7 +42,7 @@ def fold_rows(triangle, rows):
         0, min(32, len(triangle)), triangle, rows, overwrite_a=1, overwrite_b=0
     )
     if info:
-        raise np.linalg.LinAlgError(f"no QR decomposition of {rows.shape} numbers")
+        raise np.linalg.LinAlgError(f"QR decomposition of shape {rows.shape} failed")
     return triangle
 
 
@@ -95,7 +95,9 @@ def choleskys(matrices, ridges):
 def _cholesky(matrix):
     factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     if info:
-        raise np.linalg.LinAlgError(f"a scatter of size {len(matrix)} is not positive")
+        raise np.linalg.LinAlgError(
+            f"a scatter of size {len(matrix)} is not positive definite"
+        )
     return factor
 
 
@@ -114,7 +116,7 @@ def top_eigenvectors(matrices):
     """Unit eigenvectors (B, d) of the largest eigenvalues of symmetric matrices."""
     B, size = matrices.shape[:2]
     if not np.isfinite(matrices).all():
-        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+        raise np.linalg.LinAlgError(f"the eigenproblem of size {size} did not converge")
     if B < MANY or size > SMALL_POWERS:
         return _all_lapack(matrices)
     vectors, known = _by_squaring(matrices)
@@ -155,7 +157,7 @@ def _top_eigenvector(matrix):
     size = len(matrix)
     _, vectors, _, _, info = dsyevr(matrix.T, range="I", il=size, iu=size)
     if info or not np.isfinite(vectors[0, 0]):
-        raise np.linalg.LinAlgError(f"eigenproblem of size {size} has no solution")
+        raise np.linalg.LinAlgError(f"the eigenproblem of size {size} did not converge")
     return vectors[:, 0]
 
 

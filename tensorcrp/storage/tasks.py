@@ -139,7 +139,7 @@ def _clear_errors(client):
             ) from error
         if type(error).__name__ == "KilledWorker":
             raise ClusterError(
-                f"one task after the other ended its worker ({_short(error)}), most "
+                f"a task ended each worker that it ran on ({_short(error)}), most "
                 "likely because chunks are too large for the memory of a worker. Make "
                 "them smaller, e.g. X.rechunk({0: X.chunksize[0] // 4}), or start "
                 "workers with a larger memory_limit; their logs say more."

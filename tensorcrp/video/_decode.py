@@ -112,7 +112,7 @@ def read_into(path, out, plan):
     index = plan.index(path, true)  # packets without a picture, or hidden ones
     if len(index) > len(out):
         raise ClipError(
-            f"{path} decodes to {true} frames but announces {n}: write it anew, e.g. "
+            f"{path} decodes to {true} frames but announces {n}: re-encode it, e.g. "
             "ffmpeg -i old.avi new.mp4."
         )
     if plan.sampling != "windows":

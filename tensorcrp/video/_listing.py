@@ -240,7 +240,7 @@ def _children(folder):
         kinds = [(path, _mode(path)) for path in paths]
     except PermissionError as error:
         raise PermissionError(
-            f"the folder {folder} may not be read: change its permissions (chmod u+rx) "
+            f"permission to read the folder {folder} is denied: change it (chmod u+rx) "
             "or move it elsewhere."
         ) from error
     folders = [path for path, mode in kinds if stat.S_ISDIR(mode)]

@@ -80,7 +80,7 @@ def opened(path):
         raise ClipError(f"{path} does not exist: check the path.") from error
     except PermissionError as error:
         raise ClipError(
-            f"{path} may not be read: change its permissions (chmod u+r) or pass "
+            f"permission to read {path} is denied: change it (chmod u+r) or pass "
             'on_error="skip".'
         ) from error
     except (av.error.FFmpegError, OSError, MemoryError) as error:
