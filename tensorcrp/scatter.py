@@ -179,7 +179,7 @@ class ClassScatter(Mergeable):
         return ArrayRows.of(self.root)
 
     @cached_property
-    def _spread(self):
+    def spread(self) -> Floats:
         """Sum of squares and largest magnitude of each entry of the root: (2, P).
 
         Zero where all samples of a class are equal and differ from their mean by
@@ -198,12 +198,12 @@ class ClassScatter(Mergeable):
     def trace(self) -> float:
         """Trace of the within-class scatter."""
         with np.errstate(over="ignore"):
-            return float(self._spread[0].sum() + self.missing)
+            return float(self.spread[0].sum() + self.missing)
 
     @property
     def largest(self) -> float:
         """Largest magnitude in the root."""
-        return float(self._spread[1].max())
+        return float(self.spread[1].max())
 
     def _energy(self, metric):
         """Sum of squares of the within rows in the coordinates of a metric, or None."""
@@ -295,6 +295,6 @@ class ClassScatter(Mergeable):
         """
         root = self.within.reshape(shape).array
         other = replace(self, means=self.means.reshape(-1, *shape), root=root)
-        if "_spread" in vars(self):  # of entries, whatever the shape: known already
-            vars(other)["_spread"] = self._spread
+        if "spread" in vars(self):  # of entries, whatever the shape: known already
+            vars(other)["spread"] = self.spread
         return other

@@ -213,6 +213,33 @@ def test_private_modules_stay_in_their_package():
             assert not private or parts[1] == me, f"{dotted(path)} imports {name}"
 
 
+# Private to others, used all the same: of scikit-learn, NumPy, dask and tensorly, and
+# what the base of all fits has for the functions that work for it.
+OF_OTHERS = {
+    *("_fit_X", "_get_metadata_request", "_max_components", "_serialize", "_y"),
+    *("_current_frames", "_exit", "_getframe", "_meta", "_mmap", "_replace"),
+    "_THREAD_LOCAL_DATA",
+}
+OF_A_FIT = {"_check", "_checked_statistics", "_linear_features", "_merged"}
+OF_A_FIT |= {"_n_features_out"}  # scikit-learn's own name
+ITSELF = {"self", "cls", "new"}  # `new` is a copy of self that a fit works on
+
+
+def test_nobody_uses_what_is_private_to_another_class():
+    for path in MODULES:
+        tree = parsed(path)
+        here = {n.name for n in ast.walk(tree) if hasattr(n, "name")}
+        uses = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        own = {n.attr for n in uses if ast.unparse(n.value) in ITSELF}
+        for node in uses:
+            private = node.attr.startswith("_") and not node.attr.endswith("__")
+            if not private or node.attr in here | own | OF_OTHERS:
+                continue
+            of_a_fit = dotted(path).startswith("base.") and node.attr in OF_A_FIT
+            words = f"{dotted(path)}:{node.lineno} {ast.unparse(node)}"
+            assert of_a_fit or ast.unparse(node.value) == "super()", words
+
+
 def test_statistics_and_optimisation_are_strangers():
     """Scatter knows rows and no projections, the solver knows no labels."""
     for path in MODULES:

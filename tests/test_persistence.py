@@ -105,7 +105,7 @@ def comparable(thing):
 
     A search tree, which is built again, has none of its own.
     """
-    computed = ("_tree", "_spread")
+    computed = ("_tree", "spread")
     return {name: v for name, v in sorted(vars(thing).items()) if name not in computed}
 
 

@@ -454,7 +454,7 @@ def test_rounding_of_a_mean_is_no_variation(step, varies):
     )
     assert (scatter.trace > 0) == (scatter.largest > 0) == varies
     # The other entry has its own, smaller mean and no variation at all.
-    assert_array_equal(scatter._spread[:, 1], 0)
+    assert_array_equal(scatter.spread[:, 1], 0)
 
 
 @pytest.mark.parametrize("n, known", [(60, True), (20, False)])

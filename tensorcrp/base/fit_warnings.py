@@ -59,7 +59,7 @@ def entry_deviations(scatter):
     The root of the diagonal of the within-class scatter; squares may underflow. Known
     from the trace, without another pass.
     """
-    squares, largest = scatter._spread
+    squares, largest = scatter.spread
     return np.maximum(np.sqrt(squares), largest)
 
 

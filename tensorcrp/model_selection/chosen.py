@@ -38,7 +38,8 @@ class ChosenModels(FeatureClassifier):
         Of an average these are the smallest tensors that have the features.
         """
         if len(self.members_) == 1:
-            return self.best_estimator_._basis()
+            units = np.eye(len(self.projections_))
+            return self.best_estimator_.inverse_transform(units).reshape(len(units), -1)
         return np.linalg.pinv(self.projections_).T
 
     def _choose(self, grid, scores, seen):
