@@ -95,7 +95,7 @@ class Predictions:
         return float(np.mean(right)) if right else None
 
     def rows(self) -> list[dict[str, str]]:
-        """One dict of texts per file: file, label, probability and second choice.
+        """One dict of strings per file: file, label, probability and second choice.
 
         Returns
         -------

@@ -15,7 +15,7 @@ DEEPEST = 96  # of brackets: a value of `_limits` takes up to four levels
 
 
 class ModelFormatError(ValueError):
-    """A file is not a sound model file, or a model does not fit into one.
+    """A file is not a valid model file, or a model does not fit into one.
 
     Examples
     --------

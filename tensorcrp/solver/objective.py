@@ -150,7 +150,7 @@ class DiscriminantRatio(Objective):
         return between / np.where(within > 0, within, np.inf)
 
     def maximise(self, between: Block, within: Block, lambdas: Array) -> Array:
-        """Ridge LDA, by the matrices of the block or of its rows, what is smaller.
+        """Ridge LDA, by matrices of the block or of its rows, whichever is smaller.
 
         Parameters
         ----------
