@@ -147,14 +147,17 @@ def test_flags_switch_every_part_off():
 # Races --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(2, 3, 4), (2, 3, 5)])
-def test_a_race_scores_survivors_as_without_it(sizes):
-    """Two folds of all lanes, up to 2 (c - 1) = 4 components; then the best six.
+@pytest.mark.parametrize(
+    "sizes, noise, goes_on",
+    [((2, 3, 5), 6.0, False), ((2, 3, 9), 3.0, True), ((2, 8, 9), 6.0, False)],
+)
+def test_a_race_scores_survivors_as_without_it(sizes, noise, goes_on):
+    """Two folds of all lanes, up to 4 (c - 1) = 8 components; then the best six.
 
-    They see the other folds, up to the best size; and all folds where there are longer
-    sizes, which nobody has seen.
+    They see the other folds, up to the best size. If that is the longest so far, they
+    see all folds and the longer sizes, too.
     """
-    X, y = samples(noise=3.0)
+    X, y = samples(noise=noise)
     grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12)), "n_components": sizes}
     grid |= {"scoring": "neg_log_loss"}  # hardly any ties, which rounding would decide
     grid |= {"estimator": LogisticRegression()}
@@ -163,13 +166,14 @@ def test_a_race_scores_survivors_as_without_it(sizes):
     results = search.cv_results_
     folds = [f"split{i}_test_score" for i in range(4)]
     scores = np.array([whole[name] for name in folds])
-    few = sum(size <= 4 for size in sizes)
+    few = sum(size <= 8 for size in sizes)
     first = scores[:2].mean(axis=0).reshape(-1, 3)[:, :few]
     alive = np.argsort(-first.max(axis=1))[:6]
-    longest = 1 + first[alive].argmax(axis=1).max() if few == 3 else 3
+    best = 1 + first[alive].argmax(axis=1).max()
+    assert (best == few < 3) == goes_on  # both cases are here
     expected = np.zeros((len(first), 3), int)
     expected[:, :few] = 2
-    expected[alive, :longest] = 4
+    expected[alive, : 3 if goes_on else best] = 4
     expected = expected.ravel()
     scores[np.arange(4)[:, None] >= expected] = np.nan
     assert_allclose([results[name] for name in folds], scores, atol=1e-9)

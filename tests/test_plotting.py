@@ -274,6 +274,18 @@ def test_paths_of_a_race(make_samples):
     assert np.isfinite(display.mean).all() and np.isfinite(display.standard_error).all()
 
 
+def test_points_that_a_race_never_scored_are_gaps():
+    scores = np.array([[[[0.5, 0.9], [0.7, np.nan]]], [[[0.7, 0.8], [0.9, np.nan]]]])
+    grids = {"ranks": [1], "regs": [0.1, 1.0], "n_components": [3, 9]}
+    display = PathDisplay(scores, **grids).plot(x="reg", lines="n_components")
+    assert display.best == {"rank": 1, "reg": 0.1, "n_components": 9}
+    drawn = [line.lines[0].get_ydata() for line in display.lines_]
+    np.testing.assert_allclose(drawn, [[60, 80], [85, np.nan]])
+    display.plot(kind="map", x="reg", lines="n_components")
+    texts = {text.get_position(): text.get_text() for text in display.ax_.texts}
+    assert texts == {(0, 0): "60.0", (1, 0): "80.0", (0, 1): "85.0"}
+
+
 def test_paths_over_any_parameter(search):
     display = PathDisplay.from_estimator(search, x="n_components", lines="reg", at=2)
     for line, reg in zip(display.lines_, search.regs, strict=True):

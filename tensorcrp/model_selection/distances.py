@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -22,6 +21,7 @@ from sklearn.utils.validation import (
 from tensorcrp.base.parameters import check_choice
 from tensorcrp.base.shrinkage import shrunk_covariance
 from tensorcrp.base.types import Floats
+from tensorcrp.solver.linalg import lower_solve
 
 Distance = Literal["euclidean", "cosine", "both"]
 DISTANCES = ("euclidean", "cosine", "both")
@@ -148,5 +148,5 @@ def nearest(train, test):
 
 def white_alike(scatter, weight, *features):
     """Features (n, h) with the distances of white ones, in fewer operations."""
-    L = cholesky(shrunk_covariance(scatter, weight), lower=True)
-    return [solve_triangular(L, each.T, lower=True).T for each in features]
+    L = np.linalg.cholesky(shrunk_covariance(scatter, weight))
+    return [lower_solve(L, each.T).T for each in features]

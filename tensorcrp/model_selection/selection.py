@@ -182,11 +182,12 @@ def score_points(search, grid, folds, options):
         table.add(alive, few, folds[:first])
         so_far = table.scores[:first, :, :few].mean(axis=0)
         alive = grid.survivors(so_far, options.least_lanes)
-        if few == longest:
-            longest, rest = _sizes_worth_it(so_far[alive]), folds[first:]
-            table.keep(alive)
-        else:
+        best = _best_size(so_far[alive])
+        if best == few < longest:  # longer ones may be better still
             table.forget(alive)
+        else:
+            table.keep(alive)
+            longest, rest = best, folds[first:]
         small = search.X.nbytes * len(folds) <= SMALL_BYTES
         rest = [*rest, *([None] if small else [])]
     table.add(alive, longest, rest)
@@ -200,15 +201,15 @@ def _first_folds(folds, n):
 
 
 def _first_sizes(sizes, n_classes):
-    """How many numbers of components a race begins with: those up to ``2 (c - 1)``.
+    """How many numbers of components a race begins with: those up to ``4 (c - 1)``.
 
-    The longer ones take most of the time, and say little of which lanes are good.
+    The longer ones would take most of the time.
     """
-    return max(1, int(np.searchsorted(sizes, 2 * (n_classes - 1), side="right")))
+    return max(1, int(np.searchsorted(sizes, 4 * (n_classes - 1), side="right")))
 
 
-def _sizes_worth_it(scores):
-    """How many of the numbers of components go on: up to the largest that is best.
+def _best_size(scores):
+    """How many of the numbers of components there are up to the largest that is best.
 
     Parameters
     ----------

@@ -103,11 +103,8 @@ class PathDisplay:
                 f"scores has shape {self.scores.shape}; for these grids give scores of "
                 f"shape (folds, {', '.join(map(str, wanted))}), at least one fold."
             )
-        folds = (~np.isnan(self.scores)).sum(axis=0)  # a race leaves some out
-        self.mean = np.nansum(self.scores, axis=0) / folds
-        squares = np.nansum((self.scores - self.mean) ** 2, axis=0)
-        self.standard_error = np.sqrt(squares / np.maximum(folds - 1, 1) / folds)
-        self._best = np.unravel_index(self.mean.argmax(), wanted)
+        self.mean, self.standard_error = _over_folds(self.scores)
+        self._best = np.unravel_index(np.nanargmax(self.mean), wanted)
         if best is not None:
             self._best = tuple(self.grid[name].index(best[name]) for name in NAMES)
         self.best = {n: self.grid[n][i] for n, i in zip(NAMES, self._best, strict=True)}
@@ -249,7 +246,8 @@ class PathDisplay:
 
     def _map(self, x, lines, mean, best, cmap):
         self.image_ = self.ax_.imshow(mean, cmap=cmap, aspect="auto")
-        for (i, j), score in np.ndenumerate(mean):
+        for i, j in np.argwhere(~np.isnan(mean)):
+            score = mean[i, j]
             red, green, blue, _ = self.image_.cmap(self.image_.norm(score))
             dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
             self.ax_.text(
@@ -264,6 +262,15 @@ class PathDisplay:
             axis.set_ticks(range(len(values)), [_word(value) for value in values])
         self.ax_.set_ylabel(WORDS[lines])
         self.figure_.colorbar(self.image_, ax=self.ax_, label=self.label)
+
+
+def _over_folds(scores):
+    """Means and standard errors over the folds that saw a point; NaN where none did."""
+    seen = (~np.isnan(scores)).sum(axis=0)  # a race leaves some out
+    folds = np.where(seen, seen, np.nan)
+    mean = np.nansum(scores, axis=0) / folds
+    squares = np.nansum((scores - mean) ** 2, axis=0)
+    return mean, np.sqrt(squares / np.maximum(folds - 1, 1) / folds)
 
 
 def _word(value):

@@ -15,10 +15,10 @@ from abc import ABC, abstractmethod
 from math import prod
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from tensorcrp.base.types import Array
 from tensorcrp.solver.cp import cp_dense, cp_gram, cp_sum
+from tensorcrp.solver.linalg import lower_solve
 from tensorcrp.solver.products import consecutive
 
 
@@ -106,7 +106,7 @@ def feature_rows(W, T=None, raw=None):
     """
     V = W if T is None else T @ W
     raw = W if raw is None else raw
-    return solve_triangular(np.tril(W @ V.T, -1), raw, lower=True, unit_diagonal=True)
+    return lower_solve(W @ V.T, raw, unit=True)
 
 
 def deflated_scores(scores, overlaps):
@@ -119,8 +119,7 @@ def deflated_scores(scores, overlaps):
     overlaps : ndarray of shape (h, h)
         ``W V^T``.
     """
-    lower = np.tril(overlaps, -1)
-    return solve_triangular(lower, scores.T, lower=True, unit_diagonal=True).T
+    return lower_solve(overlaps, scores.T, unit=True).T
 
 
 def _rest(u, W):

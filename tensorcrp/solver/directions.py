@@ -116,7 +116,10 @@ class DualDirections:
         -------
         ndarray of shape (A, P), null where nothing is left to separate.
         """
-        top, dual, w = self.duals.directions()
+        (top, dual), (between, within) = self.duals.weights(), self.problem.rows
+        if self.problem.has_copies:
+            return between.combine(top) - within.combine(dual)
+        w = self.duals.combine(top, dual)
         if not found.count:
             return w
         # The rows are raw: subtract the share of the earlier projections.
@@ -194,19 +197,22 @@ class Duals:
         """The rows e so far: (A, p, c)."""
         return self.rows_e[:, : self.count]
 
-    def directions(self):
-        """Weights (A, c) and (A, n) of both kinds of rows, and their sums (A, P)."""
+    def weights(self):
+        """Weights (A, c) and (A, n) of both kinds of rows."""
         known = np.isfinite(self.K).all(axis=(1, 2))
         top = top_eigenvectors(np.where(known[:, None, None], self.K, 0.0))
         top[~known] = 0.0
         column = top[..., None]
         some = self.F @ column + self.Q.transpose(0, 2, 1) @ (self.E @ column)
-        dual = np.where(known[:, None], some[..., 0], 0.0)
+        return top, np.where(known[:, None], some[..., 0], 0.0)
+
+    def combine(self, top, dual):
+        """Weighted sums (A, P) of both kinds of rows as they are."""
         between = self.groups[0][1]
         w = np.empty((len(top), prod(between.row_shape)))
         for lanes, between, within in self.groups:
             w[lanes] = between.combine(top[lanes]) - within.combine(dual[lanes])
-        return top, dual, w
+        return w
 
     def deflate(self, S, T):
         """Follow projections with scores S (A, n) and T (A, c)."""
@@ -249,7 +255,8 @@ class FreshDirections:
             for rows, each in zip(self.rows[a], scores, strict=True)
         ]
         alone = [(np.zeros(1, int), *rows)]
-        return Duals(alone, self.ridges[a : a + 1], self.share).directions()[2][0]
+        duals = Duals(alone, self.ridges[a : a + 1], self.share)
+        return duals.combine(*duals.weights())[0]
 
     def deflate(self, found):
         """Nothing to follow: `directions` looks at all projections."""

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.blocks import DeflatedRows, columns, pass_over
+from tensorcrp.solver.blocks import Block, DeflatedRows, columns, pass_over
 from tensorcrp.solver.cp import stacked_khatri_rao
 from tensorcrp.solver.products import consecutive, contract_lanes, subtract_outer
 from tensorcrp.solver.rows import empty_rows
@@ -144,6 +144,15 @@ class LaneRows(DeflatedRows):
         vectors = np.ascontiguousarray(gone.transpose(0, 2, 1))
         return contract_lanes(X, consecutive(which), vectors).reshape(-1, *kept, self.n)
 
+    def projected(self, vectors, which):
+        """Scores under whole projections (B, P) at order 1."""
+        return Block(vectors[:, None] @ self.copies[consecutive(which)])
+
+    def combine(self, weights):
+        """Weighted sums (A, P) of the deflated rows, or of those of `start`."""
+        step = -(-self.n // weights.shape[1])
+        return (self.copies[:, :, ::step] @ weights[..., None])[..., 0]
+
     def deflate(self, Z, view):
         """Nothing: the copies are deflated."""
 
@@ -194,10 +203,13 @@ def deflated_rows(kinds, source, found, roots):
     roots : LaneRoots or None
         Metric of every sequence of projections; None where all are plain.
     """
-    A, h = len(source), found.room
-    if found.deflation.is_plain and worth_copies([parts[0] for parts in kinds], A):
+    A, h, rows = len(source), found.room, [parts[0] for parts in kinds]
+    several = len(kinds[0]) > 1
+    # Vectors of one source are looked at once per projection: a copy costs more.
+    useful = several or len(rows[0].row_shape) > 1
+    if useful and found.deflation.is_plain and worth_copies(rows, A):
         return [LaneRows(parts, source, found, roots) for parts in kinds]
-    if len(kinds[0]) == 1:
+    if not several:
         return [parts[0].deflated(A, h) for parts in kinds]
     return [SharedRows(parts, source, h) for parts in kinds]
 
@@ -208,6 +220,6 @@ def worth_copies(rows, n_lanes):
     Not a matter of the number of projections, so that the first ones do not depend on
     how many follow.
     """
-    if len(rows[0].row_shape) == 1 or not all(each.is_array for each in rows):
+    if not all(each.is_array for each in rows):
         return False
     return 8 * n_lanes * sum(prod(each.shape) for each in rows) <= MOST_BYTES

@@ -106,6 +106,15 @@ def cholesky_solve(factor, right):
     return dpotrs(factor, right, lower=1)[0]
 
 
+def lower_solve(lower, right, unit=False):
+    """Solution (n, c) of a lower triangular system (n, n), whose rest is not looked at.
+
+    If `unit`, its diagonal is taken for ones. Next to no time in checks: there are
+    thousands of small systems.
+    """
+    return dtrtrs(lower.T, right, lower=0, trans=1, unitdiag=int(unit))[0]
+
+
 def positive_solve(matrix, right):
     """Solution of a positive system, NaN where rounding left none."""
     _, solution, info = dposv(matrix, right)

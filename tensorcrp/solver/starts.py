@@ -133,7 +133,10 @@ class Starter:
         """Directions (B, P) cut to rank k; the identity where nothing is left."""
         sizes = np.abs(w).max(axis=1, keepdims=True)  # of any scale, as the data are
         w = w / np.where(sizes > 0, sizes, 1.0)
-        factors = cp_truncate(w.reshape(-1, *self.shape), rank)
+        if len(self.shape) == 1:  # as it is
+            factors = [w[:, :, None]]
+        else:
+            factors = cp_truncate(w.reshape(-1, *self.shape), rank)
         lost = ~(np.linalg.norm(w, axis=1) > 0)  # nothing left to separate
         if lost.any():
             identity = _same(len(w), identity_start(self.shape, rank, None))
