@@ -268,10 +268,15 @@ def test_paths_of_a_race(make_samples):
     X, y = make_samples((4, 3), n=60, seed=1)
     regs = tuple(np.logspace(-3, 2, 12))
     search = TensorCRPCV(ranks=(1, 2), regs=regs, n_components=(2, 3), cv=4).fit(X, y)
-    assert set(search.cv_results_["n_splits"]) == {2, 4}
+    results = search.cv_results_
+    assert set(results["n_splits"]) == {0, 2, 4}
     display = PathDisplay.from_estimator(search)
     assert display.best["reg"] == search.best_params_["reg"]
-    assert np.isfinite(display.mean).all() and np.isfinite(display.standard_error).all()
+    best = results["param_smooth"] == search.best_params_["smooth"]
+    expected = results["mean_test_score"][best].reshape(display.mean.shape)
+    np.testing.assert_allclose(display.mean, expected)
+    gaps = results["n_splits"][best].reshape(display.mean.shape) == 0
+    np.testing.assert_array_equal(np.isnan(display.standard_error), gaps)
 
 
 def test_points_that_a_race_never_scored_are_gaps():

@@ -178,12 +178,12 @@ def score_points(search, grid, folds, options):
     table, alive = FoldTable(search, grid, folds, options), np.arange(len(grid.lanes()))
     first, rest, longest = _first_folds(folds, len(search.y)), folds, len(grid.sizes)
     if options.race and first < len(folds) and options.least_lanes < len(alive):
-        few = _first_sizes(grid.sizes, len(np.unique(search.y)))
+        few = max(1, longest - 1)  # the longest models would take most of the time
         table.add(alive, few, folds[:first])
         so_far = table.scores[:first, :, :few].mean(axis=0)
         alive = grid.survivors(so_far, options.least_lanes)
         best = _best_size(so_far[alive])
-        if best == few < longest:  # longer ones may be better still
+        if best == few < longest:  # the longest may be better still
             table.forget(alive)
         else:
             table.keep(alive)
@@ -198,14 +198,6 @@ def _first_folds(folds, n):
     """How many folds a race begins with: two that leave one out would say nothing."""
     tested = np.cumsum([len(test) for _, test in folds])
     return max(FIRST_FOLDS, 1 + int(np.searchsorted(tested, FIRST_SHARE * n)))
-
-
-def _first_sizes(sizes, n_classes):
-    """How many numbers of components a race begins with: those up to ``4 (c - 1)``.
-
-    The longer ones would take most of the time.
-    """
-    return max(1, int(np.searchsorted(sizes, 4 * (n_classes - 1), side="right")))
 
 
 def _best_size(scores):

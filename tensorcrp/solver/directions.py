@@ -100,9 +100,9 @@ class DualDirections:
 
     def __init__(self, problem, lambdas, share, most, most_found):
         self.problem, self.most = problem, most
-        kinds = problem.between.parts, problem.within.start(most)
-        part = len(kinds[1][0]) / len(problem.within.rows)
-        views = [problem.in_metrics(parts) for parts in kinds]
+        self.kinds = problem.between.parts, problem.within.start(most)
+        part = len(self.kinds[1][0]) / len(problem.within.rows)
+        views = [problem.in_metrics(parts) for parts in self.kinds]
         groups = [
             (lanes, between, within)
             for (lanes, between), (_, within) in zip(*views, strict=True)
@@ -119,12 +119,24 @@ class DualDirections:
         (top, dual), (between, within) = self.duals.weights(), self.problem.rows
         if self.problem.has_copies:
             return between.combine(top) - within.combine(dual)
-        w = self.duals.combine(top, dual)
+        w = self._combined(top, dual)
         if not found.count:
             return w
         # The rows are raw: subtract the share of the earlier projections.
         S, T = self._scores()
         return w - found.weighted_sum(T @ top[..., None] - S @ dual[..., None])
+
+    def _combined(self, top, dual):
+        """Weighted sums (A, P) of both kinds of rows, in the metrics.
+
+        A sum is taken to its metric, not the rows: lanes share one pass over them.
+        """
+        problem = self.problem
+        w = np.empty((len(top), prod(problem.shape)))
+        for number, (between, within) in enumerate(zip(*self.kinds, strict=True)):
+            lanes = problem.source == number
+            w[lanes] = between.combine(top[lanes]) - within.combine(dual[lanes])
+        return w if problem.roots is None else problem.roots.transformed(w)
 
     def _scores(self):
         """Scores so far of the within and between rows: (A, p, n) and (A, p, c)."""
@@ -161,7 +173,7 @@ class Duals:
     """
 
     def __init__(self, groups, ridges, share, room=0):
-        self.groups, self.factors = groups, []
+        self.factors = []
         (_, between, within), A = groups[0], len(ridges)
         n, c = len(within), len(between)
         self.F, self.K = np.empty((A, n, c)), np.empty((A, c, c))
@@ -206,14 +218,6 @@ class Duals:
         some = self.F @ column + self.Q.transpose(0, 2, 1) @ (self.E @ column)
         return top, np.where(known[:, None], some[..., 0], 0.0)
 
-    def combine(self, top, dual):
-        """Weighted sums (A, P) of both kinds of rows as they are."""
-        between = self.groups[0][1]
-        w = np.empty((len(top), prod(between.row_shape)))
-        for lanes, between, within in self.groups:
-            w[lanes] = between.combine(top[lanes]) - within.combine(dual[lanes])
-        return w
-
     def deflate(self, S, T):
         """Follow projections with scores S (A, n) and T (A, c)."""
         solved = np.empty_like(S)
@@ -255,8 +259,9 @@ class FreshDirections:
             for rows, each in zip(self.rows[a], scores, strict=True)
         ]
         alone = [(np.zeros(1, int), *rows)]
-        duals = Duals(alone, self.ridges[a : a + 1], self.share)
-        return duals.combine(*duals.weights())[0]
+        top, dual = Duals(alone, self.ridges[a : a + 1], self.share).weights()
+        between, within = rows
+        return (between.combine(top) - within.combine(dual))[0]
 
     def deflate(self, found):
         """Nothing to follow: `directions` looks at all projections."""

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tensorcrp.base.types import Array, Shape
+from tensorcrp.solver.cp import mode_products
 
 
 class Metric(ABC):
@@ -223,7 +224,7 @@ class LaneRoots:
             _stacked(some, size)
             for some, size in zip(zip(*each, strict=True), shape, strict=True)
         ]
-        self.which = np.asarray(which)
+        self.shape, self.which = shape, np.asarray(which)
 
     def root(self, lanes, mode):
         """``S_m`` of some lanes, (B, l_m, l_m), or None where all are the identity."""
@@ -252,6 +253,16 @@ class LaneRoots:
         Rows in its coordinates are ``X x_m S_m``.
         """
         return [None if root is None else root[metric] for root in self.roots]
+
+    def transformed(self, rows):
+        """One flat tensor (A, P) of every lane in the coordinates of its metric."""
+        out = np.empty_like(rows)
+        for metric in np.unique(self.which):
+            lanes = self.which == metric
+            some = rows[lanes].reshape(-1, *self.shape)
+            some = mode_products(some, self.of_metric(metric))
+            out[lanes] = some.reshape(len(some), -1)
+        return out
 
 
 def _stacked(roots, size):
