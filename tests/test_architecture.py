@@ -318,6 +318,29 @@ def test_names_of_functions_are_unique():
     assert set(twice) == MEAN_THE_SAME, twice
 
 
+# Constants with one name that mean the same, each for its own page of the site.
+OF_EVERY_PAGE = {"COMMAND", "HEAD", "SECTIONS"}
+
+
+def constants(tree):
+    """Names that a module gives to values, but for private ones."""
+    for node in tree.body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        for target in targets:
+            for name in ast.walk(target) if target is not None else ():
+                if isinstance(name, ast.Name) and name.id[0] != "_":
+                    yield name.id
+
+
+def test_names_of_constants_are_unique():
+    found = {}
+    for path in MODULES:
+        for name in constants(parsed(path)):
+            found.setdefault(name, set()).add(dotted(path))
+    twice = {name: where for name, where in found.items() if len(where) > 1}
+    assert set(twice) == OF_EVERY_PAGE, twice
+
+
 def test_the_top_of_the_package_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= 7
 

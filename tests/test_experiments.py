@@ -16,7 +16,7 @@ from tensorcrp.base.results import chosen, parse_rows
 from tensorcrp.datasets import list_datasets
 from tensorcrp.experiments import classifiers, methods
 from tensorcrp.experiments.classifiers import (
-    CLASSIFIERS,
+    COMPARED,
     COSTS,
     Tuning,
     is_free,
@@ -622,7 +622,7 @@ def test_objective_is_followed_sweep_by_sweep(data_file, method):
 
 
 def judged(split, right, cv, method="CRP", data="usps", train=3):
-    classifiers = {j: {"right": right, "cv_right": cv} for j in CLASSIFIERS}
+    classifiers = {j: {"right": right, "cv_right": cv} for j in COMPARED}
     return row(
         f"{data}{train}{method}{split}",
         data=data,

@@ -32,7 +32,7 @@ from tensorcrp.commands.printed import (
 )
 from tensorcrp.experiments.tables import Table
 from tensorcrp.files import FileClassifier, Predictions, file_groups
-from tensorcrp.files.choosing import CLASSIFIERS, splitter
+from tensorcrp.files.choosing import BY_NAME, splitter
 from tensorcrp.files.predictions import scores_of
 from tensorcrp.files.samples import why_skipped
 from tensorcrp.files.scoring import (
@@ -231,14 +231,14 @@ def test_rows_on_standard_output_and_nothing_else(places, capfdbinary, tmp_path)
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize("classifier", sorted(CLASSIFIERS))
+@pytest.mark.parametrize("classifier", sorted(BY_NAME))
 def test_scores_of_a_sample_alone_and_among_others(classifier):
     """To the last bit, in float32, for every classifier of the command line."""
     rng, y = np.random.default_rng(0), np.arange(36) % 3
     X = rng.standard_normal((76, 6, 5, 5)).astype(np.float32)
     X[:36] += 0.4 * y[:, None, None, None]
     one = {"ranks": (1,), "regs": (1.0,), "smooth": (0.0,), "n_components": 9}
-    search = TensorCRPCV(CLASSIFIERS[classifier](), **one, distance="euclidean", cv=2)
+    search = TensorCRPCV(BY_NAME[classifier](), **one, distance="euclidean", cv=2)
     model = make_pipeline(Motion("centred"), search).fit(X[:36], y)
     together, _ = scores_of(model, X[36:])
     for i in (0, 1, 6, 13, 39):

@@ -17,16 +17,16 @@ from math import prod
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from tensorcrp.solver.linalg import EPS
 from tensorcrp.solver.row_sums import unit_rows
+from tensorcrp.solver.rows import BLOCK_BYTES
 
-EPS = np.finfo(float).eps
 PROBES = 4  # of deviations within classes, and as many of class means
 # A feature is constant if it is less than this share of what its weights would give if
 # none cancelled: its variance is rounding.
-NULL = 1e-8
+ONLY_ROUNDING = 1e-8
 # Rows of a triangular root that are smaller, beside the largest, are rounding alone.
 NO_ROW = 1e-12
-BLOCK_BYTES = 2**20
 MINORITY = 0.4  # share of constant features that is no reason for a warning
 CONSTANT = (
     "{} of {} are constant on the training samples, up to rounding, and tell a "
@@ -137,7 +137,7 @@ def _varying(estimator, probes):
         probes = probes / (unit if unit > 0 else 1.0)
         features = np.abs(estimator._linear_features(probes))
         most = estimator._linear_features(np.abs(probes), magnitudes=True)
-    return (features > NULL * most).any(axis=0)
+    return (features > ONLY_ROUNDING * most).any(axis=0)
 
 
 # --- numbers and iterations ---

@@ -12,8 +12,8 @@ import numpy as np
 from tensorcrp.base.pixels import png_address, strip
 
 FILMS = 3  # samples with a film strip
-SHOWN = 6  # components with a curve
-WIDTH, HEIGHT = 90, 22
+CURVES = 6  # components with a curve
+CURVE_WIDTH, CURVE_HEIGHT = 90, 22
 
 
 def with_summary(lines, bundle, history=()):
@@ -75,9 +75,9 @@ def search_summary(search):
 def _html(lines, curves):
     cells = {name: escape(value) for name, value in lines.items()}
     if curves:
-        some = enumerate(curves[:SHOWN], start=1)
+        some = enumerate(curves[:CURVES], start=1)
         drawn = "".join(_curve(p, curve) for p, curve in some)
-        more = f"and {len(curves) - SHOWN} more" if len(curves) > SHOWN else ""
+        more = f"and {len(curves) - CURVES} more" if len(curves) > CURVES else ""
         cells["J over block updates"] = drawn + more
     rows = "".join(
         f"<tr><th style='text-align:left'>{name}</th>"
@@ -93,14 +93,15 @@ def _curve(number, curve):
     low, span = values.min(), np.ptp(values) or 1.0
     if len(values) == 1:
         values = np.repeat(values, 2)
-    x = np.linspace(1, WIDTH - 1, len(values))
-    y = HEIGHT - 2 - (HEIGHT - 4) * (values - low) / span
+    x = np.linspace(1, CURVE_WIDTH - 1, len(values))
+    y = CURVE_HEIGHT - 2 - (CURVE_HEIGHT - 4) * (values - low) / span
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
     words = f"projection {number}: J from {values[0]:.3g} to {values[-1]:.3g}"
     return (
-        f"<svg width='{WIDTH}' height='{HEIGHT}' role='img' aria-label='{words}' "
-        f"style='margin-right:.6em'><title>{words}</title><polyline points='{points}' "
-        "fill='none' stroke='currentColor' stroke-width='1.5'/></svg>"
+        f"<svg width='{CURVE_WIDTH}' height='{CURVE_HEIGHT}' role='img' "
+        f"aria-label='{words}' style='margin-right:.6em'><title>{words}</title>"
+        f"<polyline points='{points}' fill='none' stroke='currentColor' "
+        "stroke-width='1.5'/></svg>"
     )
 
 

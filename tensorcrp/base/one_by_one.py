@@ -25,8 +25,8 @@ from sklearn.svm import LinearSVC
 
 from tensorcrp.base.types import Array
 
-CACHE = 2**18  # bytes of rows that one sample after the other meets
-WIDTH = 4  # rows that BLAS multiplies together
+ROW_CACHE = 2**18  # bytes of rows that one sample after the other meets
+LANES = 4  # rows that BLAS multiplies together
 LINEAR = (LinearDiscriminantAnalysis, LogisticRegression, LinearSVC)
 
 
@@ -46,7 +46,7 @@ def features_of_each(samples: Array, rows: Array) -> Array:
     """
     samples, rows = np.ascontiguousarray(samples), np.ascontiguousarray(rows)
     h, P = rows.shape
-    step = max(WIDTH, CACHE // (P * rows.itemsize) // WIDTH * WIDTH)
+    step = max(LANES, ROW_CACHE // (P * rows.itemsize) // LANES * LANES)
     if step >= h:
         return np.matmul(rows, samples[:, :, None])[:, :, 0]
     out = np.empty((len(samples), h), samples.dtype)

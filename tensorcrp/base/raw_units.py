@@ -14,7 +14,7 @@ from tensorcrp.base.validation import reject_unusable
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.storage.sources import source_of
 
-BLOCK = 256  # samples in memory that pass the steps of a pipeline at a time
+PIPELINE_BLOCK = 256  # samples in memory that pass the steps of a pipeline at a time
 
 
 def pipeline_covariances(earlier, model, X):
@@ -41,7 +41,7 @@ def _before_and_after(earlier, X):
         )
     reject_unusable(X)
     source = source_of(X if hasattr(X, "shape") else np.asarray(X))
-    size = BLOCK if source.in_memory else source.step
+    size = PIPELINE_BLOCK if source.in_memory else source.step
     for start in range(0, len(source), size):
         raw = seen = source.read(start, start + size)
         for number, step in enumerate(earlier):

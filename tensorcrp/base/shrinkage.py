@@ -28,7 +28,7 @@ from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.metric import Metric
 
 MOST_ROWS = 2048  # largest number of rows whose inner products are formed
-LARGEST = 1e3  # no scatter beyond the identity: S says nothing
+LARGEST_RIDGE = 1e3  # no scatter beyond the identity: S says nothing
 
 
 def oas_reg(scatter: ClassScatter, metric: Metric) -> float:
@@ -52,7 +52,7 @@ def oas_reg(scatter: ClassScatter, metric: Metric) -> float:
     top = (1 - 2 / P) * square + energy**2
     bottom = (max(n, 1.0) + 1 - 2 / P) * (square - mean)
     rho = top / bottom if bottom > top else 1.0
-    return float(min(LARGEST, rho / (1 - rho))) if rho < 1 else LARGEST
+    return float(min(LARGEST_RIDGE, rho / (1 - rho))) if rho < 1 else LARGEST_RIDGE
 
 
 def _moments(scatter, metric):

@@ -24,10 +24,8 @@ from tensorcrp.baselines.group_lasso import group_lasso, group_sizes
 from tensorcrp.baselines.ridge_lda import VectorTransformer, ridge_discriminants
 from tensorcrp.baselines.separable import Separable
 from tensorcrp.baselines.tucker import documented
-from tensorcrp.solver.cp import sign_of_largest
+from tensorcrp.solver.cp import NULL, sign_of_largest
 from tensorcrp.solver.linalg import EPS
-
-NULL = 1e-8  # share of the largest singular value below which there is no direction
 
 
 @documented

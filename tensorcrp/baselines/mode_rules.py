@@ -21,7 +21,7 @@ from tensorcrp.base.types import Array
 from tensorcrp.solver.cp import sign_of_largest, unit_columns
 from tensorcrp.solver.linalg import EPS
 
-NULL = 1e-10  # share of the largest eigenvalue below which nothing varies
+NOTHING_VARIES = 1e-10  # share of the largest eigenvalue below which nothing varies
 
 
 def leading(B: Array, W: Array | None, size: int, now: Array | None = None) -> Array:
@@ -90,7 +90,7 @@ def smallest(reg):
 
     def rule(B, W, size, now=None):
         values, vectors = eigh(W)
-        some = values > NULL * values[-1]
+        some = values > NOTHING_VARIES * values[-1]
         basis, nothing = vectors[:, some], vectors[:, ~some]
         B, W = (basis.T @ each @ basis for each in (B, W))
         best = basis @ eigh(B, ridged(W, B, reg))[1] if some.any() else basis

@@ -47,7 +47,7 @@ class _Unlabelled(ScatterFit, TuckerTransformer):
 
     def _sizes_or_share(self, given, shape):
         """Core sizes, or None and the share of scatter that sets them."""
-        given = SHARE if given is None else given
+        given = KEPT_SHARE if given is None else given
         if isinstance(given, Real) and 0 < given < 1:
             return None, given
         return core_sizes(given, shape, None), None
@@ -219,7 +219,7 @@ def size_for_share(scatter, share):
     return int(np.searchsorted(kept, share * (1 - 1e-12)) + 1)
 
 
-SHARE = 0.97
+KEPT_SHARE = 0.97
 _NOTHING_VARIES = (
     "nothing varies between the samples (there is one sample, or all are equal), so "
     "there is no scatter to keep. Pass two different samples."

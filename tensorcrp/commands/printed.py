@@ -7,11 +7,10 @@ import os
 
 import numpy as np
 
-from tensorcrp.experiments.tables import padded, printable, text_width
+from tensorcrp.experiments.tables import TERMINAL, padded, printable, text_width
 from tensorcrp.files.samples import NOUNS
 from tensorcrp.files.scoring import interval, is_near_chance, surprising
 
-WIDTH = 80
 # What may help where nothing is learnt.
 _WAYS_OUT = {
     "clips": "more files, --frames 32, --size 64 64, --color rgb, --sampling windows, "
@@ -90,7 +89,7 @@ def confusion_text(classes, confusion):
     numbered = [" ".join(pair) for pair in zip(numbers, names, strict=True)]
     for heads, sides in ((names, names), (numbers, numbered)):
         lines = _square(heads, sides, confusion)
-        if max(map(text_width, lines)) <= WIDTH:
+        if max(map(text_width, lines)) <= TERMINAL:
             return "\n".join(lines)
     return "\n".join(_mistaken(names, confusion))
 
@@ -117,7 +116,7 @@ def _mistaken(names, confusion):
         others = sorted((-n, i) for i, n in enumerate(row) if n and i != c)
         words = ", ".join(f"{names[i]} {-n}" for n, i in others)
         start = f"{padded(name, side)}  {row[c]:5}  {row.sum():3}  "
-        room = WIDTH - text_width(start)
+        room = TERMINAL - text_width(start)
         while text_width(words) > room:  # the rarest go
             words = words.removesuffix(", ...").rpartition(", ")[0] + ", ..."
         yield (start + words).rstrip()
@@ -134,7 +133,7 @@ def print_surprises(held_out, noun):
     rows = [_surprise(held_out, i) for i in found]
     side = max(text_width(words) for words, _ in rows)
     for words, file in rows:
-        name = shortened(printable(file), max(WIDTH - side - 4, 20))
+        name = shortened(printable(file), max(TERMINAL - side - 4, 20))
         print(f"  {padded(words, side)}  {name}")
 
 
@@ -174,7 +173,7 @@ def paragraph(text):
     """Lines of at most 80 columns."""
     from textwrap import fill
 
-    return fill(text, WIDTH)
+    return fill(text, TERMINAL)
 
 
 def file_size(path):

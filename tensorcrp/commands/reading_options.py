@@ -23,7 +23,7 @@ from tensorcrp.experiments.options import (
 )
 
 # Python's words in messages of the readers -> those of the command line.
-WORDS = (
+OPTION_WORDS = (
     (r'(pass )?on_error="skip"', "--on-error skip"),
     (r'samples="(\w+)"', r"--samples \1"),
     (r"size=\(height, width\)", "--size HEIGHT WIDTH"),
@@ -60,7 +60,7 @@ def add_reading(parser, fitting):
     words = None if fitting else READ_AS_FITTED
     group = parser.add_argument_group("reading of files", words)
     add_settings(group, ("auto", *MOTIONS), defaults=fitting)
-    words = GROUPS if fitting else f"a column with the group of each file: {RULES}"
+    words = GROUPS_HELP if fitting else f"a column with the group of each file: {RULES}"
     group.add_argument("--groups", metavar="RULE", help=words)
     group.add_argument(
         "--jobs",
@@ -82,7 +82,7 @@ RULES = (
     "parent (folder/class/GROUP/file), FILE.csv:COLUMN, a regular expression on the "
     "path, or an array of the file"
 )
-GROUPS = f"what stays together in every split: {RULES}"
+GROUPS_HELP = f"what stays together in every split: {RULES}"
 
 
 def settings(args):
@@ -97,7 +97,7 @@ def in_options(text, fitted=False):
 
     `fitted`: a model says how files are read, so that no option can change it.
     """
-    for pattern, words in WORDS + (OF_A_MODEL if fitted else ()):
+    for pattern, words in OPTION_WORDS + (OF_A_MODEL if fitted else ()):
         text = re.sub(pattern, words, text)
     return text
 

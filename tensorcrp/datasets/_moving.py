@@ -18,7 +18,7 @@ from tensorcrp.base.types import XY, AnyPath, Dataset, RandomState
 from tensorcrp.datasets._bunch import as_bunch, hand_out
 
 # Name -> (sweeps across the picture, starts at the right edge)
-MOTIONS = {
+ROUTES = {
     "right": (1, False),
     "left": (1, True),
     "right-left": (2, False),
@@ -125,17 +125,17 @@ def make_moving_shapes(
     check_integer("n_per_class", n_per_class)
     check_integer("frames", frames)
     check_choice("color", color, ("gray", "rgb"))
-    if n_classes not in range(2, len(MOTIONS) + 1):
-        raise ValueError(f"n_classes must be 2 to {len(MOTIONS)}, got {n_classes!r}.")
+    if n_classes not in range(2, len(ROUTES) + 1):
+        raise ValueError(f"n_classes must be 2 to {len(ROUTES)}, got {n_classes!r}.")
     if len(size) != 2 or min(size) < 8:
         raise ValueError(f"size must be (height, width), 8 or more, got {size!r}.")
     rng = check_random_state(random_state)
-    names = list(MOTIONS)[:n_classes]
+    names = list(ROUTES)[:n_classes]
     y = np.repeat(np.arange(n_classes), n_per_class)
     channels = () if color == "gray" else (3,)
     X = np.empty((len(y), frames, *size, *channels), np.float32)
     for clip, label in zip(X, y, strict=True):
-        _film(clip, *MOTIONS[names[label]], clutter, noise, rng)
+        _film(clip, *ROUTES[names[label]], clutter, noise, rng)
     DESCR = (
         f"{len(y)} clips of {frames} frames of {size[0]}x{size[1]}: a light crosses a "
         "still scene; the classes are its motions and share their single frames."

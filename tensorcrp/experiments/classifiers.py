@@ -17,13 +17,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.svm import SVC
 
-CLASSIFIERS = ("1-NN", "SVM")
+COMPARED = ("1-NN", "SVM")
 CENTROID = "centroid"  # nearest class mean: in published protocols alone
 OWN = "own"  # the predictions of a method that gives features and predictions
 COSTS = (1.0, 10.0, 100.0, 1000.0)
 FOLDS, MOST = 10, 500
 # Of LIBSVM's solver. Useless features with a large C would take millions.
-STEPS = 20_000
+SVM_STEPS = 20_000
 MOST_IN_FOLDS = 1000  # training samples of an SVM in the folds that choose settings
 MOST_IN_GRAM = 2000  # training samples whose inner products are made at once
 # Checks of scikit-learn take longer than many small fits.
@@ -69,7 +69,7 @@ def _right(inner, y, outer, truth, costs):
     with config_context(**TRUSTED):
         for C in costs:
             if not done:
-                svc = SVC(C=C, kernel="precomputed", max_iter=STEPS).fit(inner, y)
+                svc = SVC(C=C, kernel="precomputed", max_iter=SVM_STEPS).fit(inner, y)
                 count, done = int((svc.predict(outer) == truth).sum()), is_free(svc)
             right.append(count)
     return np.array(right)
@@ -80,7 +80,7 @@ def is_free(svc):
 
     A solver that ran out of steps is not.
     """
-    finished = np.max(svc.n_iter_) < STEPS
+    finished = np.max(svc.n_iter_) < SVM_STEPS
     return bool(finished and np.abs(svc.dual_coef_).max(initial=0.0) < svc.C)
 
 
@@ -124,7 +124,7 @@ def svms(features, y, others, costs):
         how = {"kernel": "precomputed"}
     for C in sorted(set(costs)):
         if svc is None or not is_free(svc):
-            svc = SVC(C=C, cache_size=500, max_iter=STEPS, **how)
+            svc = SVC(C=C, cache_size=500, max_iter=SVM_STEPS, **how)
             with config_context(**TRUSTED):
                 guess = svc.fit(mine, y).predict(others)
         guesses[C] = guess

@@ -36,7 +36,7 @@ SYNTHETIC = {
     "tensor_classes": lambda: datasets.make_tensor_classification(random_state=0),
 }
 # The paper's sets that nobody may pass on: read from the user's own files.
-OWN = ("uuim", "cvl", "pointing04_tilt", "pointing04_pan")
+PRIVATE_SETS = ("uuim", "cvl", "pointing04_tilt", "pointing04_pan")
 # Another array of the file as labels.
 RELABELLED = {"cmu_sunglasses": ("cmu_faces", "sunglasses")}
 # Samples that belong together are never on both sides of a split.
@@ -86,7 +86,7 @@ class Data:
 
 def known_names():
     """Names that need no path."""
-    named = [*SYNTHETIC, *RELABELLED, *PROTOCOLS, *OWN]
+    named = [*SYNTHETIC, *RELABELLED, *PROTOCOLS, *PRIVATE_SETS]
     return sorted([*named, *datasets.list_datasets()])
 
 
@@ -257,7 +257,7 @@ def _bunch(name):
         bunch = _bunch(source)
         bunch.target = bunch[labels].astype(int)
         return bunch
-    if name in OWN:
+    if name in PRIVATE_SETS:
         return datasets.read_tensors(_own_path(name))
     if name in datasets.list_datasets():
         try:

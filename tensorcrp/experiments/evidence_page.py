@@ -26,7 +26,7 @@ from tensorcrp.experiments.tables import Score, Table, best_in_columns
 COMMAND = "TENSORCRP_DATA=FOLDER tensorcrp compare --preset real --out DIR"
 # Rows of the README: what a reader knows and uses.
 KNOWN = ("TensorCRP", "RidgeLDA", "linear SVM", "RBF SVM", "raw")
-FIRST = ("RBF SVM", "raw")  # of these, on the first screen
+TOP = ("RBF SVM", "raw")  # of these, on the first screen
 
 HEAD = f"""## Accuracy on real sets: `tensorcrp compare --preset real`
 
@@ -47,7 +47,7 @@ and of 1-NN on its features elsewhere. The
 """
 
 
-FAILED = """Some setting gave every training sample the same features here. The accuracy
+NO_FIT = """Some setting gave every training sample the same features here. The accuracy
 of these methods on these sets is that of a failed fit, not of the method, and a
 difference to it is no evidence."""
 
@@ -108,7 +108,7 @@ def section(rows):
         parts += ["### What each part is worth", table.markdown()]
     failed = [f"- {line}" for line in rows.constant_lines()]
     if failed:
-        parts += ["### Failed fits", FAILED, "\n".join(failed)]
+        parts += ["### Failed fits", NO_FIT, "\n".join(failed)]
     skipped = [f"- {line}" for line in rows.skipped_lines()]
     if skipped:
         parts += ["### What was not run", "\n".join(skipped)]
@@ -135,9 +135,7 @@ def headline_table(rows, link="{}"):
     sizes = evidence_sizes(rows)
     found = {train: Evidence(rows, train) for train in sizes}
     best = [next(_leaders([each]), REFERENCE) for each in found.values()]
-    names = [
-        n for n in dict.fromkeys([REFERENCE, *best, *FIRST]) if n in rows.methods()
-    ]
+    names = [n for n in dict.fromkeys([REFERENCE, *best, *TOP]) if n in rows.methods()]
     lines = [[n, *(_cell(found[train], n) for train in sizes)] for n in names]
     chosen_on = sum(name in CHOSEN_ON for name in rows.data())
     return Table(

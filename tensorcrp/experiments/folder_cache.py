@@ -30,7 +30,7 @@ from tensorcrp.files.samples import why_skipped
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import files_below, labelled_files, train_test_folders
 
-READER, CACHE = "TENSORCRP_READER", "TENSORCRP_CACHE"
+READER, DECODED = "TENSORCRP_READER", "TENSORCRP_CACHE"
 NOTES = ("target_names", "mode_names", "skipped", "files")
 
 
@@ -43,9 +43,9 @@ def reading(options):
     given = {
         name: value for name, value in (options or {}).items() if value is not None
     }
-    before = {name: os.environ.get(name) for name in (READER, CACHE)}
+    before = {name: os.environ.get(name) for name in (READER, DECODED)}
     with TemporaryDirectory(prefix="tensorcrp-") as folder:
-        os.environ[READER], os.environ[CACHE] = json.dumps(given), folder
+        os.environ[READER], os.environ[DECODED] = json.dumps(given), folder
         try:
             yield
         finally:
@@ -191,7 +191,7 @@ def _moved(bunch, motion):
 
 def _cached(path, options):
     """The Bunch of a folder, from the cache if it is there."""
-    folder = os.environ.get(CACHE)
+    folder = os.environ.get(DECODED)
     if folder is None:
         return datasets.read_tensors(path, **options)
     name = f"{os.path.abspath(path)} {reader_settings()}"

@@ -15,7 +15,7 @@ from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import how_many
 
 PATCH = 5  # pixels along a side of the patches of Indian Pines
-BLOCK, BLOCK_SPLITS = 16, 5
+SCENE_BLOCK, BLOCK_SPLITS = 16, 5
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def one_out(array, bunch, y):
 def apart(bunch, y):
     """Random halves of the scene's blocks; patches of the two sides share no pixel.
 
-    The scene is cut into squares of `BLOCK` pixels. One half of them, drawn at random,
-    is for test; training pixels whose patch overlaps the patch of a test pixel are left
-    out. Halves in which a class has fewer than five samples to train on, or none to
-    test on, are drawn again.
+    The scene is cut into squares of `SCENE_BLOCK` pixels. One half of them, drawn at
+    random, is for test; training pixels whose patch overlaps the patch of a test pixel
+    are left out. Halves in which a class has fewer than five samples to train on, or
+    none to test on, are drawn again.
     """
     place = np.asarray(bunch["rowcol"], int)
-    blocks = np.unique(place // BLOCK, axis=0, return_inverse=True)[1].ravel()
+    blocks = np.unique(place // SCENE_BLOCK, axis=0, return_inverse=True)[1].ravel()
     gaps = np.abs(place[:, None] - place[None]).max(axis=2)
     splits, rng = [], np.random.default_rng(0)
     while len(splits) < BLOCK_SPLITS:

@@ -26,7 +26,7 @@ from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import ResultRows, seconds_of
 from tensorcrp.report.html_page import Part, page, wide
 
-STYLE = """<style>
+BOARD_STYLE = """<style>
 body { max-width: 76rem; }
 .board { display: flex; flex-wrap: wrap; gap: .6rem 1.2rem; align-items: end; }
 .board label { display: block; } fieldset { border: 1px solid var(--line);
@@ -77,13 +77,13 @@ view.</p>
 PLOT = '<svg id="{}" role="img" aria-label="{}"></svg>'
 PARETO = """<p class="soft">Every method that is shown in the table and has results on
 all sets. No other method is both faster and more accurate than one on the line.</p>"""
-RANKS = """<p class="soft">Mean ranks over the sets, of the methods shown in the table.
+DEMSAR = """<p class="soft">Mean ranks over the sets, of the methods shown in the table.
 A bar joins methods that Nemenyi's test does not tell apart at the level of 5 %
 (J. Demsar, Journal of Machine Learning Research 7, 2006). Few sets tell few methods
 apart, and several sizes of a set count as one set.</p>
 <p id="ranks-words" class="soft" role="status"></p>"""
-ROWS = "docs/results/real.jsonl"
-BESIDE = f"tensorcrp compare --beside {ROWS} --methods module:Class --out DIR"
+REAL_ROWS = "docs/results/real.jsonl"
+ADDING = f"tensorcrp compare --beside {REAL_ROWS} --methods module:Class --out DIR"
 HOW = """<p>One command runs a class of yours, with scikit-learn's interface, on the
 sets and splits of a comparison, and writes this page with it in DIR:</p>
 <p><code>{}</code></p><p>The class has <code>fit(X, y)</code> and <code>transform</code>
@@ -116,11 +116,11 @@ def leaderboard(rows, command=COMMAND, home=""):
     }
     parts = [
         Part("In short", _in_short(rows, home)),
-        Part("All methods, all sets", STYLE + CONTROLS),
+        Part("All methods, all sets", BOARD_STYLE + CONTROLS),
         Part("Time and accuracy", PARETO + plots["pareto"]),
-        Part("Mean ranks", RANKS + plots["ranks"]),
+        Part("Mean ranks", DEMSAR + plots["ranks"]),
         *_ablation(rows),
-        Part("Add a method", HOW.format(escape(BESIDE)) + _scripts(rows)),
+        Part("Add a method", HOW.format(escape(ADDING)) + _scripts(rows)),
     ]
     return page("Leaderboard", parts, command=command)
 

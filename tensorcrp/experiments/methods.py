@@ -44,7 +44,7 @@ REGS = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)  # of a mean squared entry
 SHARES = (1e-6, 1e-4, 1e-2, 1.0)  # of a mean eigenvalue of a mode
 N_INIT = 4  # starts of TensorCRP
 ONE_START = ", one start"  # after its name
-COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of classifiers: small is the strong ridge
+SVC_COSTS = (1000.0, 100.0, 10.0, 1.0)  # C of classifiers: small is the strong ridge
 # Penalty and ridge of CATCH.
 PENALTIES = tuple(product((0.03, 0.1, 0.3), (0.1, 1.0, 10.0)))
 # Of the SVMs on vectors, those in a plain comparison.
@@ -76,7 +76,7 @@ def _register_library():
             add(each.name, _seeded(each.cls), **how)
     add("CATCH", Method(_fit_catch, "penalty, reg", PENALTIES, ties="middle"))
     for name, fit in (("BilinearSVC", fit_bilinear), ("CPLogistic", fit_logistic)):
-        add(name, Method(fit, "C", COSTS, details="rank 2"))
+        add(name, Method(fit, "C", SVC_COSTS, details="rank 2"))
     for name, how in vector_svms().items():
         add(name, replace(how, compared=name in SVMS, on_request=True))
     add("raw", Method(_fit_raw, details="all entries"))

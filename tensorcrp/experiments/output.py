@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from hashlib import sha256
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.classifiers import CLASSIFIERS, OWN
+from tensorcrp.experiments.classifiers import COMPARED, OWN
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.figures import bars, image, new_figure, over_sizes
 from tensorcrp.experiments.samples_page import data_part, mistake_parts
@@ -80,7 +80,7 @@ def comparison_figures(rows):
     for data in rows.data():
         slug, last = file_name(data), rows.sizes(data)[-1]
         there = rows.classifiers(data, last)
-        for classifier in (each for each in CLASSIFIERS if each in there):
+        for classifier in (each for each in COMPARED if each in there):
             figures[f"{slug}_{classifier}_bars"] = _bars(
                 rows, data, last, classifier, names
             )
@@ -142,14 +142,14 @@ def _dots(rows):
     drawn = []
     for data in rows.data():
         for train in rows.sizes(data):
-            for classifier in CLASSIFIERS:
+            for classifier in COMPARED:
                 drawn.append(_dots_of(rows, data, train, classifier))
     return "".join(drawn)
 
 
 def _dots_of(rows, data, train, classifier):
     cells = {name: rows.cell(data, train, name) for name in rows.methods()}
-    first = classifier == CLASSIFIERS[0]  # there, methods that predict speak themselves
+    first = classifier == COMPARED[0]  # there, methods that predict speak themselves
     by = {n: rated_by(c) if first else classifier for n, c in cells.items() if c}
     scores = {n: rows.score(data, train, n, each, "honest") for n, each in by.items()}
     found = [(name, s) for name, s in scores.items() if s is not None]

@@ -22,7 +22,7 @@ from tensorcrp.experiments.tables import printable
 from tensorcrp.report.class_samples import class_examples, class_table, is_picture
 from tensorcrp.report.html_page import Part, confusion_table, film
 
-SHOWN = 8  # files with a picture, of one data set
+SHOWN_FILES = 8  # files with a picture, of one data set
 
 
 def same_data(row):
@@ -140,7 +140,7 @@ def _files(cell, data):
     if not found or data.name in known_names() or not has_pictures(data.name):
         return ""
     bunch, drawn = decoded(data.name), []
-    for (i, true, guess), times in found[:SHOWN]:
+    for (i, true, guess), times in found[:SHOWN_FILES]:
         words = f"{data.class_name(true)} taken for {data.class_name(guess)}"
         words += f" in {times} splits" if times > 1 else ""
         drawn.append(film(bunch.data[i], printable(f"{words}: {bunch.files[i]}")))

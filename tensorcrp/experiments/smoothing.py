@@ -18,10 +18,10 @@ from scipy.ndimage import gaussian_filter1d
 
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.experiments.registry import Method
+from tensorcrp.model_selection.ordering import ALIKE, SHORTEST
 
 WIDTHS = (0.0, 0.7, 1.4)
 SMOOTH = ", smooth"  # after the name of a method
-SHORTEST, UNLIKE = 4, 0.8  # slices of an ordered mode; see `ordered_modes`
 
 
 def ordered_modes(X: Floats, y: Array) -> list[int]:
@@ -29,7 +29,7 @@ def ordered_modes(X: Floats, y: Array) -> list[int]:
 
     Of the within-class scatter S of a mode, the squared difference of two slices in
     units of their size is ``(s_ii + s_jj - 2 s_ij) / (s_ii + s_jj)``. A mode is ordered
-    if its mean over neighbours is less than `UNLIKE` times its mean over all pairs, and
+    if its mean over neighbours is less than `ALIKE` times its mean over all pairs, and
     if it has at least `SHORTEST` slices.
 
     Parameters
@@ -48,7 +48,7 @@ def ordered_modes(X: Floats, y: Array) -> list[int]:
     return [
         mode
         for mode, size in enumerate(X.shape[1:])
-        if size >= SHORTEST and _unlikeness(rest, mode) < UNLIKE
+        if size >= SHORTEST and _unlikeness(rest, mode) < ALIKE
     ]
 
 

@@ -10,10 +10,10 @@ from collections import defaultdict
 import numpy as np
 
 from tensorcrp.base.results import chosen, selected, size_order, size_words
-from tensorcrp.experiments.classifiers import CENTROID, CLASSIFIERS, OWN
+from tensorcrp.experiments.classifiers import CENTROID, COMPARED, OWN
 from tensorcrp.experiments.tables import Score, printable
 
-ORDER = (*CLASSIFIERS, CENTROID, OWN)
+ORDER = (*COMPARED, CENTROID, OWN)
 # Of the lines of a data frame.
 FIELDS = ("data", "train", "split", "method")
 MORE = ("n_classes", "n_train", "n_test", "features", "fit_seconds", "tune_seconds")

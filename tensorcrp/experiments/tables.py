@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tensorcrp.report.html_page import wide
 
-WIDTH = 80  # of a terminal
+TERMINAL = 80  # of a terminal
 
 
 class Score(NamedTuple):
@@ -60,7 +60,7 @@ class Table:
             )
         return lines
 
-    def text(self, width=WIDTH, noted=True):
+    def text(self, width=TERMINAL, noted=True):
         """Columns for a terminal; the best is followed by a star."""
         lines, _ = self._narrowed(self._starred(), width)
         widths = [max(map(text_width, column)) for column in zip(*lines, strict=True)]
@@ -72,7 +72,7 @@ class Table:
         parts = [*title, "", ruled[0], rule, *ruled[1:]]
         return "\n".join([*parts, *(["", *below] if below else [])]) + "\n"
 
-    def sentences(self, width=WIDTH):
+    def sentences(self, width=TERMINAL):
         """The sentences of the note, and which columns a terminal has no room for."""
         _, left_out = self._narrowed(self._starred(), width)
         found = re.split(r"(?<=\.) ", self.note) if self.note else []
@@ -158,7 +158,7 @@ class Table:
         return f"<h3>{html.escape(title)}</h3>{wide(table, title)}{note}\n"
 
 
-def texts(tables, width=WIDTH):
+def texts(tables, width=TERMINAL):
     """Tables for a terminal, one after the other; notes once, below the last."""
     notes = [each for table in tables for each in table.sentences(width)]
     below = wrapped(" ".join(dict.fromkeys(notes)), width)
@@ -208,7 +208,7 @@ def padded(text, width):
     return text + " " * (width - text_width(text))
 
 
-def wrapped(text, width=WIDTH):
+def wrapped(text, width=TERMINAL):
     """Lines; a long path stays whole."""
     how = {"break_on_hyphens": False, "break_long_words": False}
     return textwrap.wrap(text, width, **how)

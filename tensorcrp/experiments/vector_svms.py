@@ -13,7 +13,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.svm import SVC
 
-from tensorcrp.experiments.classifiers import STEPS, TRUSTED
+from tensorcrp.experiments.classifiers import SVM_STEPS, TRUSTED
 from tensorcrp.experiments.registry import Method
 
 LINEAR_COSTS = (100.0, 10.0, 1.0, 0.1)
@@ -91,7 +91,7 @@ def _fit(scaled, X, y, settings, n_features, folds):
     vectors, models = VectorScaling.of(X, scaled), []
     grams = {gamma: vectors.gram(None, gamma) for _, gamma in settings}
     for C, gamma in settings:
-        svc = SVC(C=C, kernel="precomputed", max_iter=STEPS)
+        svc = SVC(C=C, kernel="precomputed", max_iter=SVM_STEPS)
         with config_context(**TRUSTED):
             models.append(VectorSVM(vectors, gamma, svc.fit(grams[gamma], y)))
     return models

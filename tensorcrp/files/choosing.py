@@ -44,10 +44,10 @@ SEARCH = {
     **{"ranks": (1, 2), "regs": (0.01, 0.1, 1.0, 10.0), "smooth": (0.0, 3.0)},
     **{"average": 4, "distance": "euclidean"},
 }
-FEW = 6  # files of a class
+FEW_FILES = 6  # files of a class
 TRIES = 20  # seeds of folds
 # Name -> a function that gives an unfitted classifier of the features.
-CLASSIFIERS = {
+BY_NAME = {
     "lda": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
     "logistic": lambda: _scaled(LogisticRegression(max_iter=1000)),
     "nearest-mean": NearestCentroid,
@@ -81,7 +81,7 @@ class Choice:
     def screen(self, kind, X, y, groups):
         """Cross-validated score of one kind of motion, by a quick search."""
         c = len(np.unique(y))  # ridge LDA separates classes in c - 1 directions
-        quick = TensorCRPCV(CLASSIFIERS["lda"](), n_components=c - 1, **SCREENING)
+        quick = TensorCRPCV(BY_NAME["lda"](), n_components=c - 1, **SCREENING)
         motion = Motion(kind, mode=self.mode)
         _fit_quietly(quick, self._folds(y, groups), motion, X, y, groups)
         return float(quick.best_score_)
@@ -137,7 +137,7 @@ def _all_classes_train(folds, y, groups):
 
 def _n_folds(n, smallest):
     """As many as asked for; of small classes, one file is left out at a time."""
-    return int(max(2, smallest if smallest < FEW else min(n, smallest)))
+    return int(max(2, smallest if smallest < FEW_FILES else min(n, smallest)))
 
 
 @dataclass(frozen=True)

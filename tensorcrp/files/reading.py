@@ -19,7 +19,7 @@ from tensorcrp.files.recordings import read_many
 from tensorcrp.files.samples import Samples, same_times
 from tensorcrp.video import read_clips
 
-KINDS = ("clips", "images", "arrays", "epochs")
+FILE_KINDS = ("clips", "images", "arrays", "epochs")
 SIZE = (32, 32)
 
 
@@ -128,7 +128,7 @@ def check_settings(reader):
     names |= {"samples", "shape", "dtype", "range", "mode_names", "channel_names"}
     if type(reader) is not dict or set(reader) != names | {"times"}:
         raise ValueError(f"the settings of a reader are {sorted(names | {'times'})}.")
-    check_choice("kind", reader["kind"], KINDS)
+    check_choice("kind", reader["kind"], FILE_KINDS)
     shape, values = reader["shape"], reader["range"]
     if type(shape) is not tuple or not shape:
         raise ValueError(f"shape must be a tuple of sizes, got {shape!r}.")

@@ -67,7 +67,7 @@ def surprising(held_out, n=5):
 
 # --- how sure -----------------------------------------------------------------------
 
-SHARES = 2.0 ** np.arange(-10, 6, 0.25)
+DOUBTS = 2.0 ** np.arange(-10, 6, 0.25)
 
 
 def spread_of(values):
@@ -114,7 +114,7 @@ def best_share(logs, spreads, owner, codes):
     targets = np.full((n, c), wrong / (c - 1))
     targets[np.arange(n), codes] = 1 - wrong
     losses = []
-    for share in SHARES:
+    for share in DOUBTS:
         found = per_file(tempered(logs, temperatures(share, spreads)), owner, n)
         losses.append(-(targets * np.log(np.maximum(found, 1e-300))).sum())
-    return float(SHARES[int(np.argmin(losses))])
+    return float(DOUBTS[int(np.argmin(losses))])

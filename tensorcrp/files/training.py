@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
-from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
+from tensorcrp.files.choosing import BY_NAME, Choice, chosen_and_held_out, motions
 from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
@@ -107,8 +107,8 @@ def _chosen(choice, samples, classes, codes, groups, params):
 def chosen_classifier(classifier):
     """A classifier by its name, or itself."""
     if isinstance(classifier, str):
-        check_choice("classifier", classifier, tuple(CLASSIFIERS))
-        return CLASSIFIERS[classifier]()
+        check_choice("classifier", classifier, tuple(BY_NAME))
+        return BY_NAME[classifier]()
     return classifier
 
 

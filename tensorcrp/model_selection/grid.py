@@ -23,7 +23,7 @@ from tensorcrp.base.projections import count_components
 TIE = 1e-12  # means of the same scores in another order differ by rounding
 ONE_FOLD = 0.02  # taken for the error of scores where one fold says nothing of it
 NAMES = ("smooth", "rank", "reg", "n_components")
-LONGEST = 100  # components; more than 2 (c - 1) only as far as this
+LONGEST_MODEL = 100  # components; more than 2 (c - 1) only as far as this
 MULTIPLES = (1, 2, 4, 9)  # of c - 1
 
 
@@ -164,7 +164,7 @@ def sizes_of(given, n_classes, shape):
         others, order = n_classes - 1, len(shape)
         # Of vectors, later projections have little but rounding left to separate.
         multiples = MULTIPLES if order > 1 else MULTIPLES[:2]
-        given = {k * others for k in multiples if k <= 2 or k * others <= LONGEST}
+        given = {k * others for k in multiples if k <= 2 or k * others <= LONGEST_MODEL}
         return sorted({max(1, min(h, prod(shape))) for h in given})
     given = np.atleast_1d(given).tolist()
     if not given:

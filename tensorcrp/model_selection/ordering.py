@@ -16,7 +16,7 @@ from tensorcrp.scatter import ClassScatter
 
 ALIKE = 0.8  # ordered modes of real data had 0.06 to 0.76, others 0.9 to 1.5
 SHORTEST = 4  # slices; three colours are too few to be smoothed
-MOST_ROWS = 1024
+ROWS_LOOKED_AT = 1024
 
 
 def propose_ordered(scatter: ClassScatter) -> list[bool]:
@@ -33,7 +33,7 @@ def propose_ordered(scatter: ClassScatter) -> list[bool]:
         One per mode.
     """
     rows = scatter.within
-    array = np.asarray(rows.some(-(-len(rows) // MOST_ROWS)).array)
+    array = np.asarray(rows.some(-(-len(rows) // ROWS_LOOKED_AT)).array)
     return [
         size >= SHORTEST and neighbour_ratio(_mode_scatter(array, m)) < ALIKE
         for m, size in enumerate(scatter.shape)

@@ -91,7 +91,7 @@ def _check_arrays(cls, state):
     check_rules(cls, rules, state, sizes)
     # Two classes have one row of coefficients.
     rows = {sizes["c"], 1} if sizes["c"] == 2 else {sizes["c"]}
-    if sizes["c"] > limits.CLASSES or sizes.get("r", sizes["c"]) not in rows:
+    if sizes["c"] > limits.LABELS or sizes.get("r", sizes["c"]) not in rows:
         raise ModelFormatError(f"a {cls.__name__} of {sizes['c']} classes."[:300])
 
 

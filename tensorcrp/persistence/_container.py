@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp.persistence._json import (
-    LARGEST,
+    LONGEST_TEXT,
     ModelFormatError,
     read_json,
     write_json,
@@ -38,11 +38,11 @@ DTYPES = {
     "I64": "<i8",
     "F64": "<f8",
 }
-NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+DTYPE_NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 MODES = 32  # as many as every supported NumPy has
 FIRST = b'{"__metadata__":{"tensorcrp_sha256":"'
 ZEROS = b"0" * 64
-BLOCK = 2**20
+HASHED_BLOCK = 2**20
 
 
 def pack(texts, arrays):
@@ -52,7 +52,7 @@ def pack(texts, arrays):
     ----------
     texts : dict of str
     arrays : dict of ndarray
-        Of a dtype in `NAMES`, in any byte order.
+        Of a dtype in `DTYPE_NAMES`, in any byte order.
     """
     arrays = {name: _little(array) for name, array in arrays.items()}
     metadata = {"tensorcrp_sha256": ZEROS.decode(), **texts}
@@ -60,7 +60,7 @@ def pack(texts, arrays):
     for name, array in arrays.items():
         begin, end = end, end + array.nbytes
         header[name] = {
-            "dtype": NAMES[array.dtype],
+            "dtype": DTYPE_NAMES[array.dtype],
             "shape": list(array.shape),
             "data_offsets": [begin, end],
         }
@@ -77,11 +77,11 @@ def pack(texts, arrays):
 def unpack(file, size):
     """Texts and arrays of an open file of `size` bytes, checksum verified."""
     length = int.from_bytes(_read(file, bytearray(8)), "little")
-    if length > min(LARGEST, size - 8):
+    if length > min(LONGEST_TEXT, size - 8):
         raise ModelFormatError(
             f"not a model of tensorcrp, or only the beginning of one: the header "
             f"claims {length} bytes, the file has {size} and a header at most "
-            f"{LARGEST}. Copy it again, or name the file that was saved."
+            f"{LONGEST_TEXT}. Copy it again, or name the file that was saved."
         )
     text = bytes(_read(file, bytearray(length)))
     if not text.startswith(FIRST):
@@ -149,8 +149,8 @@ def _with_checksum(text, checksum):
 def _read(file, into, digest=None):
     """Fill a writable buffer block by block, or say that the file is too short."""
     view = memoryview(into).cast("B")
-    for start in range(0, len(view), BLOCK):
-        block = view[start : start + BLOCK]
+    for start in range(0, len(view), HASHED_BLOCK):
+        block = view[start : start + HASHED_BLOCK]
         if file.readinto(block) != len(block):
             raise ModelFormatError("the file is shorter than its header says.")
         if digest is not None:

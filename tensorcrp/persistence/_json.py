@@ -10,8 +10,8 @@ import numpy as np
 
 # Bytes and values of a text: parsed values take up to fifty times the bytes of their
 # text, and some microseconds each.
-LARGEST, MOST = 2**21, 2**17
-DEEPEST = 96  # of brackets: a value of `_limits` takes up to four levels
+LONGEST_TEXT, VALUES = 2**21, 2**17
+BRACKETS = 96  # of brackets: a value of `_limits` takes up to four levels
 
 
 class ModelFormatError(ValueError):
@@ -36,10 +36,10 @@ class ModelFormatError(ValueError):
 def write_json(value):
     """ASCII text of plain values, always the same for the same values."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    if len(text) > LARGEST - 8 or _values(text.encode()) > MOST:
+    if len(text) > LONGEST_TEXT - 8 or _values(text.encode()) > VALUES:
         raise ModelFormatError(
-            f"the model needs a header of {len(text)} bytes with {MOST} values or "
-            f"more, and at most {LARGEST} bytes are read. Pass long parameters as "
+            f"the model needs a header of {len(text)} bytes with {VALUES} values or "
+            f"more, and at most {LONGEST_TEXT} bytes are read. Pass long parameters as "
             "arrays, not as lists of numbers."
         )
     return text
@@ -48,14 +48,14 @@ def write_json(value):
 def read_json(text):
     """Plain values of a text (bytes or str) from an untrusted source."""
     text = text.encode() if isinstance(text, str) else text
-    if len(text) > LARGEST or _values(text) > MOST:
+    if len(text) > LONGEST_TEXT or _values(text) > VALUES:
         raise ModelFormatError(
-            f"a JSON text of {len(text)} bytes; at most {LARGEST} and {MOST} values "
-            "are read."
+            f"a JSON text of {len(text)} bytes; at most {LONGEST_TEXT} and {VALUES} "
+            "values are read."
         )
-    if not text.isascii() or depth(text) > DEEPEST:
+    if not text.isascii() or depth(text) > BRACKETS:
         raise ModelFormatError(
-            f"a JSON text is not ASCII, or deeper than {DEEPEST} levels."
+            f"a JSON text is not ASCII, or deeper than {BRACKETS} levels."
         )
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)

@@ -20,7 +20,7 @@ OBJECTS = 32
 TEXTS = 2**20  # texts that become Python objects, of some 80 bytes each
 LONGEST = 2**20  # characters of a text in an array
 NEIGHBOURS = 2**23  # samples x features (at least 8) that search trees are built of
-CLASSES = 2**16  # labels of a classifier, some of which loop over them
+LABELS = 2**16  # labels of a classifier, some of which loop over them
 METRIC = 2**20  # numbers in the parameters of a metric: scikit-learn inverts matrices
 INTEGERS = 2**63  # larger ones can be chosen to collide as keys of a dict
 

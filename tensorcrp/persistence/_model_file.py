@@ -26,7 +26,7 @@ from tensorcrp.persistence._plain import Reader, Writer
 # newer major version is not. The header itself is the same in every version.
 MAJOR, MINOR = 1, 4
 ONCE = 2  # minor version since which every array is named once
-TEXTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
+PARTS = {"format", "class", "sample_shape", "versions", "parameters", "state"}
 
 
 def save(estimator: Any, path: AnyPath) -> None:
@@ -127,7 +127,7 @@ def load(path: AnyPath, *, max_bytes: int = 2**30) -> Any:
         texts, arrays = unpack(file, size)
     minor = _check_version(texts)
     newer = minor > MINOR
-    if TEXTS - set(texts) or (set(texts) - TEXTS - {"tensorcrp_sha256"} and not newer):
+    if PARTS - set(texts) or (set(texts) - PARTS - {"tensorcrp_sha256"} and not newer):
         raise ModelFormatError(f"a header with the texts {sorted(texts)}."[:300])
     written = read_json(texts["versions"])
     if type(written) is not dict or not all(type(v) is str for v in written.values()):
@@ -179,7 +179,7 @@ def describe(path: AnyPath, *, max_bytes: int = 2**30) -> dict[str, Any]:
     with _open_model(path, max_bytes) as (file, size):
         texts, arrays = unpack(file, size)
     _check_version(texts)
-    if TEXTS - set(texts):
+    if PARTS - set(texts):
         raise ModelFormatError(f"a header with the texts {sorted(texts)}."[:300])
     return {
         "class": texts["class"],

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from tensorcrp.persistence._json import ModelFormatError
 
-NAME = "_metadata_request"
+REQUESTS = "_metadata_request"
 
 
 def three(parts, classes):
@@ -49,27 +49,27 @@ def call(cls, params, newer=False):
 
 def state_of(estimator, params):
     """Attributes of an estimator that are neither parameters nor requests."""
-    others = {*params, NAME}
+    others = {*params, REQUESTS}
     return {k: v for k, v in vars(estimator).items() if k not in others}
 
 
 def with_requests(parts, estimator):
     """Parts of an estimator with its requests among the state, if it has any."""
-    requests = vars(estimator).get(NAME)
+    requests = vars(estimator).get(REQUESTS)
     if not isinstance(requests, MetadataRequest):
         return parts
     asked = {m: dict(each) for m, each in requests._serialize().items()}
-    return {**parts, "state": {**parts["state"], NAME: asked}}
+    return {**parts, "state": {**parts["state"], REQUESTS: asked}}
 
 
 def with_requests_from(parts, rebuild):
     """The estimator that `rebuild` makes of the parts, with their requests."""
     state = parts.get("state") if type(parts) is dict else None
-    if type(state) is not dict or NAME not in state:
+    if type(state) is not dict or REQUESTS not in state:
         return rebuild(parts)
-    rest = {name: value for name, value in state.items() if name != NAME}
+    rest = {name: value for name, value in state.items() if name != REQUESTS}
     estimator = rebuild({**parts, "state": rest})
-    setattr(estimator, NAME, _requests_of(estimator, state[NAME]))
+    setattr(estimator, REQUESTS, _requests_of(estimator, state[REQUESTS]))
     return estimator
 
 

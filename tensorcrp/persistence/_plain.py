@@ -11,9 +11,8 @@ from math import isfinite
 
 import numpy as np
 
-from tensorcrp.persistence._container import MODES, NAMES
-from tensorcrp.persistence._json import DEEPEST as BRACKETS
-from tensorcrp.persistence._json import ModelFormatError
+from tensorcrp.persistence._container import DTYPE_NAMES, MODES
+from tensorcrp.persistence._json import BRACKETS, ModelFormatError
 from tensorcrp.persistence._limits import DEEPEST, LONGEST
 
 FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
@@ -87,7 +86,7 @@ class Writer:
             return {"objects": [list(array.shape), items]}
         if array.dtype.kind == "U" and array.itemsize <= 4 * LONGEST:
             return {"texts": self._named(_code_points(array), where)}
-        if array.dtype.newbyteorder("<") not in NAMES:
+        if array.dtype.newbyteorder("<") not in DTYPE_NAMES:
             raise ModelFormatError(
                 f"{where} is an array of {array.dtype}; numbers and texts can be saved."
             )

@@ -24,7 +24,7 @@ from tensorcrp.plotting._counts import (
 )
 from tensorcrp.plotting._ranks import draw_ranking, rank_methods
 from tensorcrp.plotting.axes import panels
-from tensorcrp.plotting.style import OTHERS, OURS
+from tensorcrp.plotting.style import OTHERS, OUR_COLOUR
 
 
 class ComparisonDisplay:
@@ -234,7 +234,7 @@ class ComparisonDisplay:
         deviation = np.nan_to_num(self.deviations[i, order])
         ours = [name.startswith(highlight) for name in names]
         style = {
-            "color": [OURS if mine else OTHERS for mine in ours],
+            "color": [OUR_COLOUR if mine else OTHERS for mine in ours],
             "hatch": ["//" if mine else "" for mine in ours],
             "edgecolor": "black",
             "linewidth": 0.6,

@@ -16,7 +16,7 @@ from tensorcrp.plotting._picture import (
 )
 from tensorcrp.plotting.style import series
 
-COLUMNS = 5  # of a grid of images
+GRID_COLUMNS = 5  # of a grid of images
 
 
 class Images:
@@ -28,8 +28,8 @@ class Images:
 
     def _grid(self, picture):
         count = len(picture.weights)
-        rows = -(-count // COLUMNS)
-        columns = min(count, COLUMNS)
+        rows = -(-count // GRID_COLUMNS)
+        columns = min(count, GRID_COLUMNS)
         tall = np.clip(picture.shape[0] / picture.shape[1], 0.4, 2.5)
         return rows, columns, (1.7 * columns + 1.1, rows * (1.45 * tall + 0.35) + 0.2)
 

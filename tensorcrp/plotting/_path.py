@@ -19,8 +19,8 @@ from tensorcrp.base.types import Array, Rank
 from tensorcrp.plotting.axes import legend_beside, panels
 from tensorcrp.plotting.style import series
 
-WORDS = {"rank": "rank k", "reg": "reg", "n_components": "components h"}
-NAMES = tuple(WORDS)  # in the order of the axes of the scores
+AXIS = {"rank": "rank k", "reg": "reg", "n_components": "components h"}
+AXES = tuple(AXIS)  # in the order of the axes of the scores
 
 
 class PathDisplay:
@@ -96,7 +96,7 @@ class PathDisplay:
     ) -> None:
         self.scores, self.label = np.asarray(scores, float), label
         values = map(list, (ranks, regs, n_components))
-        self.grid = dict(zip(NAMES, values, strict=True))
+        self.grid = dict(zip(AXES, values, strict=True))
         wanted = tuple(map(len, self.grid.values()))
         if self.scores.ndim != 4 or self.scores.shape[1:] != wanted or not len(scores):
             raise ValueError(
@@ -106,8 +106,8 @@ class PathDisplay:
         self.mean, self.standard_error = _over_folds(self.scores)
         self._best = np.unravel_index(np.nanargmax(self.mean), wanted)
         if best is not None:
-            self._best = tuple(self.grid[name].index(best[name]) for name in NAMES)
-        self.best = {n: self.grid[n][i] for n, i in zip(NAMES, self._best, strict=True)}
+            self._best = tuple(self.grid[name].index(best[name]) for name in AXES)
+        self.best = {n: self.grid[n][i] for n, i in zip(AXES, self._best, strict=True)}
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **how: Any) -> Self:
@@ -128,18 +128,18 @@ class PathDisplay:
         """
         check_is_fitted(estimator)
         results = getattr(estimator, "cv_results_", {})
-        if not {f"param_{name}" for name in NAMES} <= set(results):
+        if not {f"param_{name}" for name in AXES} <= set(results):
             raise ValueError(
                 f"{type(estimator).__name__} has no cross-validated path over rank, "
                 "reg and n_components; pass a fitted TensorCRPCV."
             )
-        grid = [list(dict.fromkeys(results[f"param_{name}"])) for name in NAMES]
+        grid = [list(dict.fromkeys(results[f"param_{name}"])) for name in AXES]
         scores = np.empty((estimator.n_splits_, *map(len, grid)))
         best = estimator.best_params_
         for i, point in enumerate(results["params"]):
             if point.get("smooth") != best.get("smooth"):  # the path at the best one
                 continue
-            place = [v.index(point[n]) for n, v in zip(NAMES, grid, strict=True)]
+            place = [v.index(point[n]) for n, v in zip(AXES, grid, strict=True)]
             for fold in range(estimator.n_splits_):
                 scores[(fold, *place)] = results[f"split{fold}_test_score"][i]
         names = dict(zip(("ranks", "regs", "n_components"), grid, strict=True))
@@ -184,32 +184,32 @@ class PathDisplay:
         mean, error, third, value = self._slice(x, lines, at)
         best = None
         if value == self.best[third]:  # (line, place) of the best of all
-            best = [self._best[NAMES.index(name)] for name in (lines, x)]
+            best = [self._best[AXES.index(name)] for name in (lines, x)]
         with panels(ax) as (self.figure_, axes):
             self.ax_ = axes[0, 0]
             if kind == "map":
                 self._map(x, lines, mean, best, cmap)
             else:
                 self._curves(x, lines, mean, error, best, line_kw or {})
-            held = f"{WORDS[third]} = {value}, mean of {len(self.scores)} splits"
-            self.ax_.set_xlabel(WORDS[x])
+            held = f"{AXIS[third]} = {value}, mean of {len(self.scores)} splits"
+            self.ax_.set_xlabel(AXIS[x])
             self.ax_.set_title(held, fontsize="medium")
         return self
 
     def _slice(self, x, lines, at):
         """Means and errors (lines, x) in %, the third parameter and its value."""
         for name, value in (("x", x), ("lines", lines)):
-            check_choice(name, value, NAMES)
+            check_choice(name, value, AXES)
         if x == lines:
             raise ValueError(f"x and lines are both {x!r}; name two parameters.")
-        third = next(name for name in NAMES if name not in (x, lines))
+        third = next(name for name in AXES if name not in (x, lines))
         at = self.best[third] if at is None else at
         if at not in self.grid[third]:
             raise ValueError(
                 f"at={at!r} is no value of {third}; it was tried at {self.grid[third]}."
             )
         keep = self.grid[third].index(at)
-        order = [NAMES.index(name) for name in (lines, x, third)]
+        order = [AXES.index(name) for name in (lines, x, third)]
         mean, error = self.mean.transpose(order), self.standard_error.transpose(order)
         return 100 * mean[:, :, keep], 100 * error[:, :, keep], third, at
 
@@ -217,7 +217,7 @@ class PathDisplay:
         places = self._places(x)
         self.lines_ = []
         for i, value in enumerate(self.grid[lines]):
-            style = {**series(i), "capsize": 3, "label": f"{WORDS[lines]} = {value}"}
+            style = {**series(i), "capsize": 3, "label": f"{AXIS[lines]} = {value}"}
             style["elinewidth"] = 0.8
             drawn = self.ax_.errorbar(places, mean[i], error[i], **style | line_kw)
             drawn.lines[0].set_zorder(3)
@@ -260,7 +260,7 @@ class PathDisplay:
         for axis, name in ((self.ax_.xaxis, x), (self.ax_.yaxis, lines)):
             values = self.grid[name]
             axis.set_ticks(range(len(values)), [_word(value) for value in values])
-        self.ax_.set_ylabel(WORDS[lines])
+        self.ax_.set_ylabel(AXIS[lines])
         self.figure_.colorbar(self.image_, ax=self.ax_, label=self.label)
 
 

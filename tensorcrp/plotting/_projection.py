@@ -23,7 +23,7 @@ from tensorcrp.plotting._picture import Picture, default_kind
 from tensorcrp.plotting.axes import check_components, fitted_model, panels
 from tensorcrp.scatter import ClassScatter
 
-KINDS = {**DRAWINGS, "patterns": PatternPanels()}
+DRAWN_KINDS = {**DRAWINGS, "patterns": PatternPanels()}
 
 
 class ProjectionDisplay:
@@ -225,10 +225,10 @@ class ProjectionDisplay:
             With `figure_`, `axes_`, `artists_` and `kind_`.
         """
         kind = default_kind(self.components.shape[1:]) if kind == "auto" else kind
-        if kind not in KINDS:
+        if kind not in DRAWN_KINDS:
             raise ValueError(f"kind must be one of 'auto', {_listed()}, got {kind!r}.")
         picture = Picture(self, frame_mode, max_frames, cmap, line_kw or {})
-        drawing = KINDS[kind]
+        drawing = DRAWN_KINDS[kind]
         rows, columns, size = drawing.layout(picture)
         with panels(ax, rows, columns, size) as (self.figure_, self.axes_):
             self.kind_, self.artists_ = kind, drawing.draw(picture, self.axes_)
@@ -245,4 +245,4 @@ def _chosen(values, numbers):
 
 
 def _listed():
-    return ", ".join(map(repr, KINDS))
+    return ", ".join(map(repr, DRAWN_KINDS))

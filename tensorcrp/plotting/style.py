@@ -9,7 +9,7 @@ COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#5
 FILLS = (*COLOURS, "#F0E442", "#999999", "#FFFFFF")  # of points with a black edge
 MARKERS = "osD^vPX*"
 LINES = ("-", "--", ":", "-.")
-OURS, OTHERS = COLOURS[6], "#D9D9D9"  # bars; ours are hatched as well
+OUR_COLOUR, OTHERS = COLOURS[6], "#D9D9D9"  # bars; ours are hatched as well
 
 # Ends and middle of weights: dark blue is negative, gray is zero, pale yellow positive.
 # From end to end it only gets lighter, so that the sign survives without colour; red to

@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorcrp.report.html_page import film, rows_table
 
-CLASSES = 12  # with examples
+SHOWN_CLASSES = 12  # with examples
 EACH = 2  # film strips of a class
 THUMBNAILS = 8  # pictures of a class, side by side
 
@@ -36,7 +36,7 @@ def class_examples(classes, members, sample, name):
     name : callable
         Number -> str, the file of a sample, or "".
     """
-    pairs = list(zip(classes, members, strict=True))[:CLASSES]
+    pairs = list(zip(classes, members, strict=True))[:SHOWN_CLASSES]
     drawn = [_examples(label, list(ids), sample, name) for label, ids in pairs if ids]
     return "<h3>Examples</h3>" + "".join(drawn)
 

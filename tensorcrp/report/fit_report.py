@@ -34,16 +34,16 @@ from tensorcrp.report.html_page import (
 )
 from tensorcrp.report.plots import curve, dots, signed_bars
 
-NAME = "report.html"
+REPORT_NAME = "report.html"
 WRONG = 8  # files with a picture
-SHOWN = 4  # projections
+DRAWN = 4  # projections
 CHANNELS = 16  # of a pattern
 PICTURES = ("clips", "images")
 NEAR_CHANCE = (
     '<p class="bad">Guessing the most frequent class could do as well. Try more {}s, '
     "of clips more frames, a larger size, colour, or another motion.</p>"
 )
-NAMES = {"reg": "ridge", "n_components": "projections", "smooth": "smoothness"}
+TITLES = {"reg": "ridge", "n_components": "projections", "smooth": "smoothness"}
 
 
 def check_report(folder: AnyPath) -> Path:
@@ -69,8 +69,8 @@ def check_report(folder: AnyPath) -> Path:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    check_replaceable(folder / NAME)
-    return folder / NAME
+    check_replaceable(folder / REPORT_NAME)
+    return folder / REPORT_NAME
 
 
 def write_fit_report(
@@ -217,7 +217,7 @@ def _projections(model):
     """Patterns of epochs; else projections as film strips or images."""
     if model.reader_["kind"] == "epochs":
         return Part("Patterns", _patterns(model))
-    components = model.model_[-1].components_[:SHOWN]
+    components = model.model_[-1].components_[:DRAWN]
     names = model.reader_["mode_names"]
     if components.ndim < 3 or (components.ndim > 4 and names[-1] != "color"):
         return Part("Projections", "<p>Not shown: samples are not pictures.</p>")
@@ -239,7 +239,7 @@ def _patterns(model):
         "change. All signs of a feature may be reversed together.</p>"
     ]
     for p, (channels, times) in enumerate(zip(*factors, strict=True)):
-        for r in range(channels.shape[1] if p < SHOWN else 0):
+        for r in range(channels.shape[1] if p < DRAWN else 0):
             drawn.append(_pattern(model.reader_, p, channels[:, r], times[:, r]))
     return "".join(drawn)
 
@@ -275,7 +275,7 @@ def _settings(model):
     if reader["kind"] == "clips":
         rows += [("colour", reader["color"]), ("frames are taken", reader["sampling"])]
     rows += [("motion", model.model_[0].kind)]
-    rows += [(NAMES.get(k, k), v) for k, v in search.best_params_.items()]
+    rows += [(TITLES.get(k, k), v) for k, v in search.best_params_.items()]
     if len(search.members_) > 1:
         rows += [("averaged settings", f"{len(search.members_)}; the best is above")]
     rows += [("features", len(search.get_feature_names_out()))]

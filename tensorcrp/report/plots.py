@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 
 WIDTH, LEFT, RIGHT = 400, 148, 50  # of a plot, of its names, of its values
-STEP, HEAD, FOOT = 26, 17, 26  # heights of a row, of a label above, of the ticks
+STEP, LABEL, FOOT = 26, 17, 26  # heights of a row, of a label above, of the ticks
 DASHES = ("dashed", "dotted")
 
 
@@ -29,7 +29,7 @@ def dots(rows, guesses, title="accuracy"):
         What is drawn, for readers who do not see it.
     """
     guesses = _merged(guesses)
-    top = HEAD * len(guesses)
+    top = LABEL * len(guesses)
     bottom = top + STEP * len(rows)
     drawn = [_tick(value, top, bottom) for value in (0, 25, 50, 75, 100)]
     drawn += [_guess(i, *each, bottom) for i, each in enumerate(guesses)]
@@ -66,10 +66,10 @@ def _tick(value, top, bottom):
 def _guess(i, name, value, bottom):
     """A line whose label stands beside its upper end, in a row of its own."""
     x, right = _across(value / 100), value > 40
-    place = f'x="{x - 5 if right else x + 5:.1f}" y="{HEAD * i + 12}"'
+    place = f'x="{x - 5 if right else x + 5:.1f}" y="{LABEL * i + 12}"'
     anchor = "end" if right else "start"
     return (
-        f'<line class="guess{i}" x1="{x:.1f}" x2="{x:.1f}" y1="{HEAD * i + 2}" '
+        f'<line class="guess{i}" x1="{x:.1f}" x2="{x:.1f}" y1="{LABEL * i + 2}" '
         f'y2="{bottom}"/><text class="halo" {place} text-anchor="{anchor}">'
         f"{escape(name)}</text>"
     )

@@ -25,7 +25,7 @@ from tensorcrp.solver.cp import khatri_rao_of, mode_products
 from tensorcrp.solver.device_blocks import DeflatedDevice
 from tensorcrp.solver.rows import Rows
 
-BLOCK_BYTES = 2**26  # converted to float64 at a time
+BYTES_AS_FLOAT64 = 2**26  # converted to float64 at a time
 
 
 class DeviceRows(Rows):
@@ -214,13 +214,13 @@ class DeviceRows(Rows):
 
     def _entries(self):
         """Entries of all rows, some (e, n) at a time, in float64."""
-        step = max(1, BLOCK_BYTES // (8 * len(self)))
+        step = max(1, BYTES_AS_FLOAT64 // (8 * len(self)))
         for part in spans(self.tensor.shape[0], step):
             yield as_type(self.tensor[part, :], np.float64)
 
     def _vectors(self):
         """Rows as vectors, some (b, P) at a time, in float64."""
-        step = max(1, BLOCK_BYTES // (8 * self.tensor.shape[0]))
+        step = max(1, BYTES_AS_FLOAT64 // (8 * self.tensor.shape[0]))
         for part in spans(len(self), step):
             yield as_type(self.tensor[:, part], np.float64).T
 

@@ -17,7 +17,7 @@ LOST = 1e-10  # share of a ridge that the rounding of products may take
 
 SMALL_EIGEN = 12  # up to this size all eigenvectors cost what one does
 # From this number of matrices on, and up to this size, powers beat LAPACK's calls.
-MANY, SMALL_POWERS = 6, 24
+MANY_MATRICES, SMALL_POWERS = 6, 24
 
 
 # --- roots and factors of symmetric matrices --------------------------------------
@@ -126,7 +126,7 @@ def top_eigenvectors(matrices):
     B, size = matrices.shape[:2]
     if not np.isfinite(matrices).all():
         raise np.linalg.LinAlgError(f"the eigenproblem of size {size} did not converge")
-    if B < MANY or size > SMALL_POWERS:
+    if B < MANY_MATRICES or size > SMALL_POWERS:
         return _all_lapack(matrices)
     vectors, known = _by_squaring(matrices)
     if not known.all():

@@ -19,7 +19,7 @@ from scipy.linalg.blas import dgemm, dger
 FEW, LARGE, LARGE_SAMPLE, LARGE_LANE = 3, 2**12, 2**9, 2**15
 # More go together, with null vectors up to a multiple of this: the inner loops have
 # this width, and what is left over takes them longer than zeros.
-WIDTH = 8
+PADDED = 8
 CACHE = 2**22  # bytes of samples that one vector after the other is multiplied with
 
 
@@ -132,6 +132,6 @@ def _padded(vectors):
     K, size = vectors.shape
     if K <= FEW:
         return vectors
-    padded = np.zeros((-(-K // WIDTH) * WIDTH, size), vectors.dtype)
+    padded = np.zeros((-(-K // PADDED) * PADDED, size), vectors.dtype)
     padded[:K] = vectors
     return padded

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from tensorcrp.base.namespace import as_type, host, namespace_of, put, spans
-from tensorcrp.solver.device_rows import BLOCK_BYTES, DeviceRows, folded
+from tensorcrp.solver.device_rows import BYTES_AS_FLOAT64, DeviceRows, folded
 
 
 def device_sums(used, first, n_classes):
@@ -61,6 +61,6 @@ def _centred(used, means):
 def _blocks(used):
     """Pairs of a slice of the used samples and these, flattened: (b, P)."""
     n, P = len(used.index), prod(used.X.shape[1:])
-    step = max(BLOCK_BYTES // (8 * P), min(P, n))
+    step = max(BYTES_AS_FLOAT64 // (8 * P), min(P, n))
     for part in spans(n, step):
         yield part, as_type(used.X.some(used.index[part]), np.float64)

@@ -41,13 +41,13 @@ class Row:
         return replace(self, bar=f"at least {limit:g}", met=bool(self.ratio >= limit))
 
 
-COLUMNS = ("method", "seconds", "ratio", "MB", "objective", "bar", "note")
+BENCH_COLUMNS = ("method", "seconds", "ratio", "MB", "objective", "bar", "note")
 
 
 def table(rows):
     """Markdown of the rows of one case."""
-    lines = [f"### {rows[0].case}", "", "| " + " | ".join(COLUMNS) + " |"]
-    lines.append("|" + "---|" * len(COLUMNS))
+    lines = [f"### {rows[0].case}", "", "| " + " | ".join(BENCH_COLUMNS) + " |"]
+    lines.append("|" + "---|" * len(BENCH_COLUMNS))
     lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
     return "\n".join([*lines, ""])
 

@@ -29,7 +29,7 @@ from tensorcrp.experiments.bench.references import (
 )
 from tensorcrp.scatter import ClassScatter
 
-SWEEPS = 10  # of the paper's Algorithm 1
+LITERAL_SWEEPS = 10  # of the paper's Algorithm 1
 
 
 @with_threads
@@ -104,15 +104,15 @@ def _literal_row(case, X, y, ours, row):
     """The paper's Algorithm 1 with its Kronecker products written out."""
     scatter, h = ClassScatter.from_samples(X, y), len(ours.components_)
     one = partial(literal_sweep, X, y, np.eye(X.shape[2], 2), scatter.ridge(0.3))
-    total = h * SWEEPS * seconds({"sweep": one}, repeats=2)["sweep"]
-    literal = TensorCRP(h, init="identity", tol=0, max_iter=SWEEPS)
+    total = h * LITERAL_SWEEPS * seconds({"sweep": one}, repeats=2)["sweep"]
+    literal = TensorCRP(h, init="identity", tol=0, max_iter=LITERAL_SWEEPS)
     literal.fit_scatter(scatter)  # the same numbers as Algorithm 1, by a test
     mine, theirs = (crp.objective_ for crp in (ours, literal))
     ahead = np.mean(np.array(mine) >= (1 - 1e-9) * np.array(theirs))
     note = (
-        f"one sweep measured, times {SWEEPS} sweeps and {h} components; {row.method} "
-        f"reaches {sum(mine) / sum(theirs):.4f} of its summed J, and at least as much "
-        f"in {ahead:.0%} of the components"
+        f"one sweep measured, times {LITERAL_SWEEPS} sweeps and {h} components; "
+        f"{row.method} reaches {sum(mine) / sum(theirs):.4f} of its summed J, and at "
+        f"least as much in {ahead:.0%} of the components"
     )
     reached = separation(literal.projections_, scatter)
     figures = total, total / row.seconds, None, reached

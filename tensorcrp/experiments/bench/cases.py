@@ -14,7 +14,7 @@ from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.experiments.bench.bench_rows import Row
 from tensorcrp.experiments.bench.beside import gait, paper
 from tensorcrp.experiments.bench.larger_cases import (
-    REGS,
+    BENCH_REGS,
     components,
     device,
     exponents,
@@ -113,11 +113,11 @@ def _pass_rows(name, X, y):
 
 
 def _path_rows(name, X, y, h):
-    statistics = partial(ClassScatter.from_samples, X, y, least_ridge=min(REGS))
+    statistics = partial(ClassScatter.from_samples, X, y, least_ridge=min(BENCH_REGS))
     times = seconds(
         {
             "fit": lambda: TensorCRP(h).fit(X, y),
-            "path": lambda: fit_path(statistics(), Spec(h, regs=REGS)),
+            "path": lambda: fit_path(statistics(), Spec(h, regs=BENCH_REGS)),
         },
         repeats=2,
     )
@@ -135,13 +135,13 @@ def cv(args):
     h, folds = 40, 3 if args.small else 5  # few samples have three of every class
     grid = GridSearchCV(
         make_pipeline(TensorCRP(h), KNeighborsClassifier(1)),
-        {"tensorcrp__rank": [1, 2, "full"], "tensorcrp__reg": list(REGS)},
+        {"tensorcrp__rank": [1, 2, "full"], "tensorcrp__reg": list(BENCH_REGS)},
         cv=folds,
     )
     # What GridSearchCV does: every point on every fold, then the best alone.
     plain = {"smooth": (0.0,), "average": 1, "distance": "euclidean", "white": False}
     plain |= {"race": False, "max_iter": 20, "tol": 0.1}
-    ours = partial(TensorCRPCV, n_components=h, regs=REGS, cv=folds, **plain)
+    ours = partial(TensorCRPCV, n_components=h, regs=BENCH_REGS, cv=folds, **plain)
     turns = {"one fit": TensorCRP(h), "TensorCRPCV": ours()}
     once = {"TensorCRPCV(n_jobs=-1)": ours(n_jobs=-1), "GridSearchCV": grid}
     times = {}

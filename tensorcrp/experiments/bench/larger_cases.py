@@ -25,7 +25,7 @@ from tensorcrp.experiments.bench.measure import seconds, synthetic, with_threads
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver import Spec, fit_path, lane_rows
 
-REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+BENCH_REGS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @with_threads
@@ -35,7 +35,7 @@ def components(args):
     rows = []
     for per_class in (3,) if args.small else (3, 10):
         X, y = synthetic(args, 20 * per_class, (32, 32), 20)
-        spec = Spec(h, regs=REGS)
+        spec = Spec(h, regs=BENCH_REGS)
         fit = partial(fit_path, ClassScatter.from_samples(X, y), spec)
         fits = {"deflated copies": fit, "growing products": partial(growing, fit)}
         times = seconds(fits, repeats=1)
@@ -55,7 +55,7 @@ def growing(fit):
 
 
 START = {"n": 400, "P": 1024, "c": 10, "h": 30, "lanes": 1}
-SIZES = {
+GROWING = {
     "n": (100, 200, 400, 800),
     "P": (256, 576, 1024, 2304),  # squares: samples are 16x16 to 48x48
     "c": (5, 10, 20, 40),
@@ -68,7 +68,7 @@ SIZES = {
 def exponents(args):
     """Exponents of n, P, c, h and lanes in the time of a fit."""
     few = 2 if args.small else None
-    return [_row(args, name, sizes[:few]) for name, sizes in SIZES.items()]
+    return [_row(args, name, sizes[:few]) for name, sizes in GROWING.items()]
 
 
 def _row(args, name, sizes):

@@ -6,7 +6,7 @@ and those with the ridge chosen on training samples alone (honest). Pure functio
 """
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.classifiers import CLASSIFIERS, OWN
+from tensorcrp.experiments.classifiers import COMPARED, OWN
 from tensorcrp.experiments.paper.plans import (
     FIGURE_SETS,
     IDENTITY_SETS,
@@ -34,7 +34,7 @@ def paper_verdicts(rows):
     """CRP on the paper's own sets, against the printed means and deviations."""
     lines = []
     for data in PAPER_SETS:
-        for classifier in CLASSIFIERS:
+        for classifier in COMPARED:
             for train in SIZES:
                 ours = rows.score(data, train, "CRP", classifier, "paper")
                 if ours is None:
@@ -103,7 +103,7 @@ def means(rows):
     lines = []
     for name in COLUMNS:
         line = [name]
-        for classifier in CLASSIFIERS:
+        for classifier in COMPARED:
             paper = None if name == OURS else "paper"
             line.append(paper and mean_over(rows, cells, name, classifier, paper))
             line.append(mean_over(rows, cells, name, classifier, "honest"))
@@ -112,7 +112,7 @@ def means(rows):
     if itself is not None:
         lines.append([ITSELF, "-", itself, "-", itself])
     header = [
-        f"{classifier}, {s}" for classifier in CLASSIFIERS for s in ("paper", "honest")
+        f"{classifier}, {s}" for classifier in COMPARED for s in ("paper", "honest")
     ]
     sets = len({data for data, _ in cells})
     return Table(
@@ -131,7 +131,7 @@ def weakest(rows):
     names = [name for name in METHODS if name not in ("2DPCA", "B-SVM", "CRP")]
     lines = []
     for data in PAPER_SETS:
-        for classifier in CLASSIFIERS:
+        for classifier in COMPARED:
             scores = [rows.score(data, 3, m, classifier, "weakest") for m in names]
             if all(scores):
                 table, place = "classification", [data, classifier]
@@ -159,9 +159,7 @@ def classification(rows):
     sets = [data for data in sets if rows.cell(data, SIZES[0], "LDA")]
     tables = [paper_verdicts(rows), means(rows), weakest(rows)]
     tables += [
-        side_by_side(rows, data, classifier)
-        for data in sets
-        for classifier in CLASSIFIERS
+        side_by_side(rows, data, classifier) for data in sets for classifier in COMPARED
     ]
     return [table for table in tables if table.body]
 
@@ -170,7 +168,7 @@ def two_class(rows):
     """Two classes with 25 features; the paper's labels (gender) are not public."""
     lines = []
     for data in TWO_CLASS:
-        for classifier in CLASSIFIERS:
+        for classifier in COMPARED:
             table = side_by_side(rows, data, classifier)
             lines += [[data, classifier, *line] for line in table.body]
     for data in IDENTITY_SETS if lines else ():

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.classifiers import COMPARED
 from tensorcrp.experiments.paper import classification_tables, paper_tables
 from tensorcrp.experiments.paper.plans import OURS
 from tensorcrp.experiments.paper.published import METHODS
@@ -123,7 +123,7 @@ def _summary(rows):
     lines = ["## In short", ""]
     columns = (PAPERS, HONEST, classification_tables.ITSELF)
     lines += [_reached(rows, column) for column in columns]
-    lines += [_leader(rows, classifier) for classifier in CLASSIFIERS]
+    lines += [_leader(rows, classifier) for classifier in COMPARED]
     if fits:
         lines.append(
             f"- The objective was followed through {fits} runs, every lambda, every "

@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 
 from tensorcrp import TensorCRP, baselines
-from tensorcrp.experiments.methods import COSTS, SHARES, fit_bilinear, fit_crp
+from tensorcrp.experiments.methods import SHARES, SVC_COSTS, fit_bilinear, fit_crp
 from tensorcrp.experiments.registry import Method, register_method
 from tensorcrp.experiments.runs import worst_step
 
@@ -28,7 +28,7 @@ def paper_methods():
         "P2DLDA": _square(baselines.ParallelLDA, LAMBDAS),
         # Beyond its unit, the ridge leaves nothing of the graph.
         "T-LPP": _square(baselines.TensorLPP, SHARES),
-        "B-SVM": Method(fit_bilinear, "C", COSTS, details="rank 2"),
+        "B-SVM": Method(fit_bilinear, "C", SVC_COSTS, details="rank 2"),
         "CRP": _paper_crp("rank 2"),
     }
 

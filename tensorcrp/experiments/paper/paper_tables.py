@@ -7,7 +7,7 @@ beside the printed ones.
 import numpy as np
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.classifiers import COMPARED
 from tensorcrp.experiments.methods import library_methods
 from tensorcrp.experiments.paper.classification_tables import (
     classification,
@@ -26,7 +26,7 @@ RANKS = {1: "CRP k=1", 2: "CRP", 3: "CRP k=3", 4: "CRP k=4", 5: "CRP k=5"}
 def rank(rows):
     """The paper's Fig. 2 as a table per classifier."""
     tables = []
-    for classifier in CLASSIFIERS:
+    for classifier in COMPARED:
         lines = []
         for data in FIGURE_SETS:
             scores = [
@@ -46,7 +46,7 @@ def initialization(rows):
     """The paper's initialisation table, and the library's start beside."""
     names = [*(f"CRP start {start}" for start in PAPER_STARTS), "CRP"]
     tables = []
-    for classifier in CLASSIFIERS:
+    for classifier in COMPARED:
         lines = []
         for data in FIGURE_SETS:
             scores = [rows.score(data, 3, name, classifier, "paper") for name in names]
@@ -93,7 +93,7 @@ def convergence(rows):
 def tensors(rows):
     """Order 3 and up, and matrices of signals: all methods, honest selection."""
     tables = []
-    for classifier in CLASSIFIERS:
+    for classifier in COMPARED:
         lines = []
         sets = [d for d in TENSORS if rows.cell(d, TENSORS[d], "TensorCRP")]
         for name, method in library_methods().items():

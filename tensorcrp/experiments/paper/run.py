@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
-from tensorcrp.experiments.classifiers import CLASSIFIERS
+from tensorcrp.experiments.classifiers import COMPARED
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
 from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest, check_names
@@ -143,7 +143,7 @@ def figures_of(experiments, rows):
             figures[f"convergence_{slug}"] = lambda s=start: climbing(rows, s)
     if "rank" in experiments:
         sets = [d for d in FIGURE_SETS if rows.cell(d, 3, "CRP k=1")]
-        for classifier in CLASSIFIERS:
+        for classifier in COMPARED:
             figures[f"rank_{classifier}"] = lambda j=classifier: over_ranks(
                 rows, sets, paper_tables.RANKS, j
             )
