@@ -189,7 +189,11 @@ def test_every_method_that_streams(model, n, no_memory):
     assert_close(clone(model).fit_transform(chunked(X), chunked(y)), expected)
 
 
-@pytest.mark.parametrize("model", [baselines.TensorLPP(), baselines.BilinearSVC()])
+@pytest.mark.parametrize(
+    "model",
+    [each.cls() for each in baselines.BASELINES if not each.streams],
+    ids=lambda model: type(model).__name__,
+)
 def test_methods_that_need_the_samples_say_so(model):
     X, y = samples((5, 4), 90)
     with pytest.raises(TypeError, match=r"needs all samples in memory.*X.compute\(\)"):
