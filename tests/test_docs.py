@@ -13,6 +13,7 @@ import inspect
 import json
 import re
 import runpy
+import tomllib
 from dataclasses import MISSING
 from pathlib import Path
 
@@ -230,6 +231,13 @@ def test_the_page_of_the_interface_lists_it():
     } | {"tensorcrp.baselines.BASELINES"}
     assert listed | listed_baselines() == tops | constants
     assert not listed & listed_baselines()
+
+
+def test_the_page_on_installing_lists_every_extra():
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    page = (DOCS / "install.rst").read_text()
+    extras = project["optional-dependencies"]
+    assert set(re.findall(r"^``(\w+)`` ", page, re.MULTILINE)) == set(extras)
 
 
 def listed_baselines():
