@@ -563,7 +563,7 @@ def test_groups_that_are_the_classes_are_rejected(tmp_path, make_samples, capsys
     np.savez(tmp_path / "birds.npz", X=X, y=y, species=y)
     with pytest.raises(SystemExit):
         cli.main([*small(str(tmp_path / "birds.npz")), "--groups", "species"])
-    assert "--groups 'species' gives every class one" in capsys.readouterr().err
+    assert "--groups 'species' puts each class into a" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])

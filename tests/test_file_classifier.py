@@ -552,7 +552,7 @@ def test_rules_of_groups(tmp_path):
 
 def test_groups_that_are_classes_are_rejected(places):
     root, _, _, _ = places
-    with pytest.raises(ValueError, match="every class one group"):
+    with pytest.raises(ValueError, match="each class into a single group"):
         FileClassifier(**QUICK).fit(root / "train", groups="parent")
 
 
@@ -837,7 +837,7 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         (["fit", "missing", "-o", "m"], "missing does not exist"),
         (
             ["fit", "flat", "-o", "-"],
-            "-o - is where the results are printed; name a file",
+            "-o - is standard output, where the results go; name a file",
         ),
         (["fit", "flat", "-o", "m"], "no subfolder"),
         (["fit", "single", "-o", "m"], "the class a has 1 readable file; at least 4"),
@@ -846,7 +846,8 @@ def test_ctrl_c_leaves_no_file(places, tmp_path, capsys, monkeypatch):
         (["fit", "single", "-o", "gone/m"], "gone does not exist; make that folder"),
         (
             ["compare", "full", "--groups", "who.csv:person", "--frames", "5"],
-            "--groups 'who.csv' has no row for full/a/2.mp4; add one, or move it.\n",
+            "--groups 'who.csv' has no row for full/a/2.mp4; add one, or leave the "
+            "file out.\n",
         ),
         (
             ["fit", "full", "-o", "m", "--groups", "gone.csv:a"],  # before files
@@ -881,7 +882,10 @@ def test_measured_values_are_no_classes(tmp_path, capsys):
     path = tmp_path / "sizes.npz"
     np.savez(path, X=np.ones((9, 4, 3)), y=np.arange(9) / 7)
     said = failed(["fit", path, "-o", tmp_path / "m"], capsys)
-    assert "every sample has a label of its own, such as 0.0: a class is" in said
+    assert (
+        "every sample has a label of its own, such as 0.0: labels must be classes"
+        in said
+    )
 
 
 def test_motion_of_one_time_names_the_option(tmp_path, capsys):

@@ -245,7 +245,7 @@ def test_other_samples_are_not_set_beside(data_file, tmp_path, make_samples):
         compare_methods(methods=["raw"], beside=path)
     with pytest.raises(BadRequest, match="needs --methods"):
         compare_methods(beside=path)
-    with pytest.raises(BadRequest, match="no such data sets"):
+    with pytest.raises(BadRequest, match="no rows of these data sets"):
         compare_methods("digits", methods=["raw"], beside=path)
     path.write_text("no rows")
     with pytest.raises(BadRequest, match="no rows of a comparison"):

@@ -181,7 +181,7 @@ def test_bad_methods_are_named(outside, data_file, spec, words, capsys):
         ("TensorCRP", {}, "method of tensorcrp"),
         ("mine", {"parameter": "size"}, "give both"),
         ("mine", {"parameter": "sise", "values": [1]}, "there are: size"),
-        ("mine", {"parameter": "size", "values": []}, "values are empty"),
+        ("mine", {"parameter": "size", "values": []}, "values must not be empty"),
     ],
 )
 def test_bad_registrations_are_refused(outside, name, how, words):

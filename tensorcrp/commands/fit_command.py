@@ -64,7 +64,7 @@ def run(args):
     start = perf_counter()
     if args.output in STDOUT:
         raise BadRequest(
-            f"-o {args.output} is where the results are printed; name a file."
+            f"-o {args.output} is standard output, where the results go; name a file."
         )
     check_output_file(args.output, "-o")
     model = FileClassifier(

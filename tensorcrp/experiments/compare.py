@@ -77,7 +77,8 @@ def add_command(commands):
         "--methods",
         nargs="+",
         metavar="METHOD",
-        help="only these (MPCA raw), or a class of yours beside all (module:Class)",
+        help="run only these, e.g. MPCA raw; module:Class adds a class of yours to "
+        "them, or to all methods if no other is named",
     )
     parser.add_argument("--repeats", type=whole_number(2), default=5, metavar="N")
     parser.add_argument(
@@ -232,7 +233,7 @@ def _earlier(path, data, sizes):
 def _beside(earlier, methods):
     """Runs of the given methods on the splits of earlier rows."""
     if not methods:
-        raise BadRequest("--beside needs --methods: those that are to be added.")
+        raise BadRequest("--beside needs --methods: name the methods to add.")
     return beside_plan(earlier, chosen_methods(_listed(methods), default=()))
 
 

@@ -95,8 +95,8 @@ def check_data(names):
     folder = os.environ.get(VARIABLE)
     if folder and not Path(folder).is_dir():
         raise BadRequest(
-            f"the data folder {folder} (from --data or {VARIABLE}) does not exist. "
-            "Give the folder that holds NAME.npz files, or leave it out."
+            f"the data folder {folder} ({VARIABLE}, or --data of tensorcrp reproduce) "
+            "does not exist. Give the folder that holds NAME.npz files, or none."
         )
     for name in names:
         if name in known_names() and Path(name).exists():

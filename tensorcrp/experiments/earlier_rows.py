@@ -44,11 +44,13 @@ def earlier_rows(path, names=None, sizes=None):
         raise BadRequest(f"--beside {path}: cannot be read ({error}).") from error
     rows = [row for row in rows if "classifiers" in row]
     if not rows:
-        raise BadRequest(f"--beside {path}: there are no rows of a comparison in it.")
+        raise BadRequest(f"--beside {path}: it has no rows of a comparison.")
     rows = [row for row in rows if names is None or row["data"] in names]
     rows = [row for row in rows if sizes is None or row["train"] in sizes]
     if not rows:
-        raise BadRequest(f"--beside {path}: it has no such data sets and sizes.")
+        raise BadRequest(
+            f"--beside {path}: it has no rows of these data sets and sizes."
+        )
     return rows
 
 

@@ -219,7 +219,7 @@ def main_command(rows):
         ["method", *(f"{data}, {size_words(size)}" for data, size in columns)],
         lines,
         "Mean ± standard deviation over the splits. The best two methods of every "
-        "column are in the table, and those that everybody knows.",
+        "column are in the table, beside well-known ones.",
         best_in_columns(lines, tuple(range(1, 1 + len(columns)))),
     )
     return table.markdown()

@@ -143,7 +143,7 @@ def register_method(
     'sizes by CV'
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"name must be a string that is not empty, got {name!r}.")
+        raise ValueError(f"name must be a non-empty string, got {name!r}.")
     known = _METHODS.get(name)
     if home is None and known is not None and known.home is not None:
         raise ValueError(f"{name!r} is a method of tensorcrp; give another name.")
@@ -165,7 +165,7 @@ def _from_factory(name, factory, parameter, values, home):
         raise ValueError(f"{name}: no parameter {parameter!r}; there are: {check}.")
     settings = (None,) if values is None else tuple(values)
     if not settings:
-        raise ValueError(f"{name}: values are empty.")
+        raise ValueError(f"{name}: values must not be empty.")
     fit = partial(_fit_each, factory, parameter)
     origin = "" if home else _origin(estimator)
     return Method(fit, parameter or "", settings, origin=origin)

@@ -69,9 +69,10 @@ def check_groups(rule: object, names: Sequence[object], labels: Sequence[Any]) -
     pairs = set(zip(numbers.tolist(), codes.tolist(), strict=True))
     if len(pairs) == len(groups) <= len(classes):
         raise ValueError(
-            f"groups {rule!r} gives every class one group, {groups[:3].tolist()}: "
-            "no class could be held out and learnt too. Groups are people or "
-            "recordings, several in each class."
+            f"groups {rule!r} puts each class into a single group, such as "
+            f"{groups[:3].tolist()}: then a class cannot be in training and test "
+            "samples. Use groups of which each class has several, such as people or "
+            "recordings."
         )
 
 
@@ -93,9 +94,9 @@ def check_apart(rule: str, train: Sequence[AnyPath], test: Sequence[AnyPath]) ->
     if len(shared):
         raise ValueError(
             f"groups {rule!r}: {len(shared)} of them, such as {str(shared[0])!r}, have "
-            "training and test files, so that the test would be of people or "
-            "recordings that the model knows. Move the files, or put all of them into "
-            "folders of classes, without train and test."
+            "training and test files, so the test would be on people or recordings "
+            "that the model knows. Move the files, or put all of them into folders of "
+            "classes, without train and test."
         )
 
 
@@ -122,8 +123,8 @@ def _from_table(path, column, files):
             there = ", ".join(rows[0]) if rows else "no rows"
             raise ValueError(
                 f"groups {path!r} has no column {name!r}; it has {there}. A table "
-                "needs the column 'file', with paths or names of files, and one of "
-                f"groups: 'group', or the one that {path}:COLUMN names."
+                "needs a column 'file', with paths or names of files, and a column of "
+                f"groups: 'group', or COLUMN in {path}:COLUMN."
             )
     known = {os.path.normpath(row["file"]): row[column] for row in rows}
     return np.array([_looked_up(path, known, file) for file in files])
@@ -146,4 +147,6 @@ def _looked_up(path, known, file):
         group = known.get(os.path.join(*parts[start:]))
         if group is not None:
             return group
-    raise ValueError(f"groups {path!r} has no row for {file}; add one, or move it.")
+    raise ValueError(
+        f"groups {path!r} has no row for {file}; add one, or leave the file out."
+    )

@@ -193,7 +193,9 @@ def affine(step):
         units = np.vstack([np.zeros(size), np.eye(size)])
         values = np.asarray(step.transform(units.reshape(-1, *step.input_shape_)))
         return (values[1:] - values[0]).T, values[0]
-    raise ValueError(f"{step} is not linear, or not known to be.")
+    raise ValueError(
+        f"{step} is not linear, or not a step that fold_linear knows; use predict."
+    )
 
 
 def linear_classifier(classifier):
@@ -215,6 +217,6 @@ def linear_classifier(classifier):
         if len(weights) == len(classifier.classes_):
             return weights, constants
     raise ValueError(
-        f"{type(classifier).__name__} is not a linear classifier; take LDA, logistic "
+        f"{type(classifier).__name__} is not a linear classifier; use LDA, logistic "
         "regression, LinearSVC or NearestCentroid."
     )

@@ -139,7 +139,7 @@ class FilePredictor(OneState):
         predictions = self.predict_files(data)
         if not predictions.are_probabilities:
             raise AttributeError(
-                f"classifier={self.classifier!r} gives no probabilities; take "
+                f"classifier={self.classifier!r} gives no probabilities; use "
                 '"logistic" or "lda".'
             )
         return predictions.scores

@@ -127,7 +127,9 @@ def check_settings(reader):
     names = {"kind", "frames", "size", "color", "sampling", "stride", "data", "target"}
     names |= {"samples", "shape", "dtype", "range", "mode_names", "channel_names"}
     if type(reader) is not dict or set(reader) != names | {"times"}:
-        raise ValueError(f"the settings of a reader are {sorted(names | {'times'})}.")
+        raise ValueError(
+            f"a reader must have the settings {sorted(names | {'times'})}."
+        )
     check_choice("kind", reader["kind"], FILE_KINDS)
     shape, values = reader["shape"], reader["range"]
     if type(shape) is not tuple or not shape:
@@ -136,7 +138,7 @@ def check_settings(reader):
         check_integer("each size", size)
     number = type(values) is tuple and [type(v) for v in values] == [float, float]
     if not number or not isinstance(reader["dtype"], str):
-        raise ValueError("range must be two numbers, and dtype a name.")
+        raise ValueError("range must be two floats, and dtype a string.")
 
 
 def check_kind(reader, kind):

@@ -199,14 +199,14 @@ def _classes(samples, noun):
         )
     if counts.max() == 1:
         raise ValueError(
-            f"every {noun} has a label of its own, such as {classes[0]}: a class is "
-            f"what several {noun}s share, not a measured number or a name of each."
+            f"every {noun} has a label of its own, such as {classes[0]}: labels must "
+            f"be classes, which several {noun}s share, not measured values or names."
         )
     if counts.min() < LEAST:
         least = f"{counts.min()} readable {noun}{'s' if counts.min() > 1 else ''}"
         raise ValueError(
             f"the class {classes[counts.argmin()]} has {least}; at least {LEAST} are "
-            f"needed to choose with some and test with others. Add {noun}s, or remove "
-            "the class."
+            f"needed, some to choose settings and some to test them. Add {noun}s, or "
+            "remove the class."
         )
     return classes, codes
