@@ -3,11 +3,13 @@
 Whatever passes gives the result of plain float64 arrays.
 """
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tensorcrp import ClassScatter
+from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.solver import (
     ArrayRows,
     DiscriminantRatio,
@@ -21,6 +23,18 @@ from tensorcrp.solver import (
 RNG = np.random.default_rng(0)
 BETWEEN, WITHIN = RNG.normal(size=(3, 4, 3)), RNG.normal(size=(20, 4, 3))
 USUAL = {"lambdas": [1.0], "n_components": 2, "rank": 2, "max_iter": 2, "tol": 0}
+
+
+@pytest.mark.parametrize("function", [solve, Spec])
+def test_the_solver_has_the_defaults_of_the_estimator(function):
+    theirs, ours = (inspect.signature(f).parameters for f in (TensorCRP, function))
+    given = [name for name, each in ours.items() if each.default is not each.empty]
+    shared = [name for name in given if name in theirs]
+    assert {"init", "n_init", "max_iter", "tol"} <= set(shared)
+    for name in shared:
+        assert ours[name].default == theirs[name].default, name
+    assert Spec(1).ranks == (theirs["rank"].default,)
+    assert Spec(1).regs == (theirs["reg"].default,)
 
 
 class Untouched(Rows):

@@ -58,7 +58,7 @@ def read_json(text):
             f"a JSON text is not ASCII, or deeper than {BRACKETS} levels."
         )
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_reject)
     except ModelFormatError:
         raise
     except ValueError as error:  # also of numbers with thousands of digits
@@ -89,5 +89,5 @@ def _unique(pairs):
     return found
 
 
-def _refuse(name):
+def _reject(name):
     raise ModelFormatError(f"{name} is not a JSON number.")
