@@ -17,6 +17,7 @@ from io import StringIO
 
 import joblib
 import numpy as np
+import pandas as pd
 import pandas
 import pytest
 from scipy.io import savemat
@@ -928,6 +929,33 @@ def test_arrays_are_samples_and_not_files(tmp_path, capsys):
     for command in (["fit", "-o", model], ["predict", model]):
         said = failed([*command, tmp_path / "nan.npz"], capsys)
         assert f"{tmp_path / 'nan.npz'}: sample 5 has NaN" in said
+
+
+@pytest.mark.parametrize("missing", [np.nan, "", b" "])
+def test_missing_labels_in_a_file_are_no_class(missing, tmp_path, capsys):
+    X, y = arrays(tmp_path / "a.npz")
+    model, some = tmp_path / "m", tmp_path / "some.npz"
+    kind = {float: float, str: "U3", bytes: "S3"}[type(missing)]
+    np.savez(tmp_path / "a.npz", X=X, y=y.astype(kind))
+    labels = y.astype(kind)
+    labels[5:9] = missing
+    np.savez(some, X=X, y=labels)
+    said = failed(["fit", some, "-o", model], capsys)
+    assert f"4 of 24 samples have no label, first {some}[5]: leave" in said
+    said = failed(["compare", some, "--per-class", "3"], capsys)
+    assert "4 of 24 samples have no label, first sample 5; leave" in said
+    fitted = FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz")
+    assert fitted.classes_.tolist() == ["0", "1"]
+    truth = [None if 5 <= i < 9 else str(c) for i, c in enumerate(y)]
+    assert fitted.predict_files(some).truth == truth
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_labels_of_files_are_no_class(missing, tmp_path):
+    arrays(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match=r"y has no label for .*a\.npz\[3\]"):
+        y = ["a", "b", "a", missing] * 6
+        FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz", y)
 
 
 def held_out(scores, truth, are_probabilities=True):

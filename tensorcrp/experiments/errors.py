@@ -2,6 +2,16 @@
 
 from difflib import get_close_matches
 
+import numpy as np
+
+from tensorcrp.base.targets import unlabelled
+
+FORM = (
+    "The command takes the samples X and the labels y of a file, as "
+    "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "
+    "folder with one subfolder of images or clips per class."
+)
+
 
 class BadRequest(ValueError):
     """A request that cannot be met; the message names the value and the repair."""
@@ -17,3 +27,15 @@ def check_names(what, given, known):
             raise BadRequest(
                 f"unknown {what} {name!r}. {offer}Known are: {between.join(known)}."
             )
+
+
+def check_labelled(name, y):
+    """Reject samples without labels (n,), or with labels that some of them lack."""
+    if y is None:
+        raise BadRequest(f"{name} has no labels. {FORM}")
+    missing = np.flatnonzero(unlabelled(y))
+    if len(missing):
+        raise BadRequest(
+            f"{name}: {len(missing)} of {len(y)} samples have no label, first sample "
+            f"{missing[0]}; leave them out, or give them one."
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.targets import is_missing
 from tensorcrp.files.choosing import CLASSIFIERS, Choice, chosen_and_held_out, motions
 from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
@@ -175,6 +176,12 @@ def _one_each(values, files, name):
     values = [each.item() if hasattr(each, "item") else each for each in values]
     if len(values) != len(files):
         raise ValueError(f"{name} has {len(values)} entries for {len(files)} files.")
+    for file, value in zip(files, values, strict=True):
+        if is_missing(value):
+            what = "label" if name == "y" else "group"
+            raise ValueError(
+                f"{name} has no {what} for {file}: leave that one out, or give it one."
+            )
     return [str(each) for each in values]
 
 
@@ -185,6 +192,11 @@ def _classes(samples, noun):
         for f, label in zip(samples.files, samples.labels, strict=True)
         if label is None
     ]
+    if 0 < len(missing) < len(samples.files):
+        raise ValueError(
+            f"{len(missing)} of {len(samples.files)} {noun}s have no label, first "
+            f"{missing[0]}: leave them out, or give them one."
+        )
     if missing:
         raise ValueError(
             f"{missing[0]} has no label: put the files of each class into a subfolder "
