@@ -17,7 +17,6 @@ from io import StringIO
 
 import joblib
 import numpy as np
-import pandas as pd
 import pandas
 import pytest
 from scipy.io import savemat
@@ -950,7 +949,7 @@ def test_missing_labels_in_a_file_are_no_class(missing, tmp_path, capsys):
     assert fitted.predict_files(some).truth == truth
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("missing", [None, np.nan, pandas.NA])
 def test_missing_labels_of_files_are_no_class(missing, tmp_path):
     arrays(tmp_path / "a.npz")
     with pytest.raises(ValueError, match=r"y has no label for .*a\.npz\[3\]"):
