@@ -702,6 +702,26 @@ def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
     assert "--on-error skip" in said and str(tmp_path) in said
 
 
+def test_a_class_that_cannot_be_read_is_not_left_out(tmp_path, capsys):
+    """Of images, and of arrays: the model would never answer with that class."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow")
+    X, y = arrays(tmp_path / "all.npz")
+    kinds = {
+        "images": (".png", lambda path: image.new("L", (4, 4)).save(path)),
+        "arrays": (".npz", lambda path: np.savez(path, X=X[y == 0])),
+    }
+    for kind, (suffix, write_one) in kinds.items():
+        for place in [f"{c}/{i}{suffix}" for c in "abc" for i in range(4)]:
+            path = tmp_path / kind / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"junk") if place[0] == "b" else write_one(path)
+        said = failed(["fit", tmp_path / kind, "-o", tmp_path / "m"], capsys)
+        first = tmp_path / kind / "b" / f"0{suffix}"
+        assert f"no file of the class b can be read, first {first}: cannot" in said
+    said = failed(["compare", tmp_path / "images", "--per-class", "3"], capsys)
+    assert "images: no file of the class b can be read; replace its files" in said
+
+
 def test_missing_files_are_listed_among_the_unreadable(
     places, tmp_path, capsys, monkeypatch
 ):

@@ -151,7 +151,7 @@ def load_data(name, groups=""):
 def _load(name, groups, settings):
     bunch = _bunch(name)
     X, y = bunch.data, bunch.target
-    check_labelled(name, y)
+    check_labelled(name, bunch)
     labels, codes = np.unique(y, return_inverse=True)
     of_files = name not in known_names() and _files(bunch) is not None
     names, splits = _names(labels, bunch), folder_split(bunch) if of_files else ()

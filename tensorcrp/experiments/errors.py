@@ -29,8 +29,9 @@ def check_names(what, given, known):
             )
 
 
-def check_labelled(name, y):
-    """Reject samples without labels (n,), or with labels that some of them lack."""
+def check_labelled(name, bunch):
+    """Reject samples without labels (n,), and classes of a folder without samples."""
+    y = bunch.target
     if y is None:
         raise BadRequest(f"{name} has no labels. {FORM}")
     missing = np.flatnonzero(unlabelled(y))
@@ -39,3 +40,10 @@ def check_labelled(name, y):
             f"{name}: {len(missing)} of {len(y)} samples have no label, first sample "
             f"{missing[0]}; leave them out, or give them one."
         )
+    folders = bunch.target_names if bunch.get("skipped") else ()
+    for code, folder in enumerate(folders):
+        if code not in y:
+            raise BadRequest(
+                f"{name}: no file of the class {folder} can be read; replace its "
+                "files, or remove the class."
+            )

@@ -17,7 +17,7 @@ from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
 from tensorcrp.files.reading import SIZE, described, read_files
-from tensorcrp.files.samples import NOUNS
+from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import best_share, held_out_scores, temperatures, tempered
 from tensorcrp.video import train_test_folders
 
@@ -42,6 +42,7 @@ def learnt(params, found, y, groups):
     options = {name: params[name] for name in (*_OPTIONS, "samples")}
     options["size"] = tuple(params["size"] or SIZE)
     samples = read_files(found, options, **reading_parameters(params))
+    _check_none_lost(found, samples)
     if y is not None and not of_files:
         samples = replace(samples, labels=_one_each(y, samples.files, "y"))
     classes, codes = _classes(samples, NOUNS[found.kind])
@@ -183,6 +184,20 @@ def _one_each(values, files, name):
                 f"{name} has no {what} for {file}: leave that one out, or give it one."
             )
     return [str(each) for each in values]
+
+
+def _check_none_lost(found, samples):
+    """Reject class folders of which no file could be read: a class would be gone."""
+    reasons = dict(samples.skipped)
+    pairs = list(zip(found.files, found.folders, strict=True))
+    left = {folder for file, folder in pairs if file not in reasons}
+    for file, folder in pairs:
+        if folder not in left and set(samples.labels) <= left:
+            raise ValueError(
+                f"no file of the class {folder} can be read, first {file}: "
+                f"{why_skipped(file, reasons[file])}. Replace its files, or remove the "
+                "class."
+            )
 
 
 def _classes(samples, noun):
