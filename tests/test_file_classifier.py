@@ -26,6 +26,7 @@ from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import (
     accuracy_lines,
     confusion_text,
+    print_fit,
     print_predictions,
     print_surprises,
     shortened,
@@ -485,6 +486,30 @@ def test_folders_of_arrays(tmp_path, capsys):
     np.testing.assert_array_equal(one.held_out_.scores, many.held_out_.scores)
     said = failed(["compare", tmp_path / "deep", "--per-class", "3"], capsys)
     assert "not of images or clips" in said and "tensorcrp fit" in said
+
+
+@pytest.mark.parametrize("n_files", [3, 4])
+def test_samples_of_a_file_stay_together_where_files_have_classes(
+    n_files, tmp_path, capsys
+):
+    """As with a rule that says so; with few files of a class, not every one can."""
+    rng, files = np.random.default_rng(0), 2 * n_files
+    X = rng.standard_normal((files, 1, 4, 5)) + 0.2 * rng.standard_normal((6, 4, 5))
+    for i, samples in enumerate(X):  # the files say nothing of their class
+        (tmp_path / "deep" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / "deep" / "ab"[i % 2] / f"file{i}.npy", samples)
+    how = {"search": GRID, "cv": 4, "random_state": 0}
+    model = FileClassifier(**how).fit(tmp_path / "deep")
+    assert model.scores_["groups"] == (files if n_files == 4 else None)
+    if n_files == 4:
+        asked = FileClassifier(**how).fit(tmp_path / "deep", groups=r"[ab]/file\d")
+        np.testing.assert_array_equal(model.held_out_.scores, asked.held_out_.scores)
+        assert model.scores_["accuracy"] < 0.9
+    else:
+        assert model.scores_["accuracy"] > 0.9  # by other samples of the file
+    print_fit(model)
+    said = capsys.readouterr().out
+    assert f"{6 * files} samples in {files} files of 2 classes, samples of 4" in said
 
 
 def test_options_of_another_kind_of_files_are_rejected(places, tmp_path, capsys):

@@ -5,6 +5,7 @@ fitted attributes.
 """
 
 import os
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -117,7 +118,7 @@ def chosen_classifier(classifier):
 def _group_numbers(groups, found, samples):
     """Numbers (n,) of the groups of the files that were read, or None."""
     if groups is None:
-        return None
+        return _whole_files(found, samples)
     if isinstance(groups, str):
         given = named_groups(groups, samples)
     else:
@@ -127,6 +128,22 @@ def _group_numbers(groups, found, samples):
         given = np.array([known[file] for file in samples.files])
     check_groups(groups, given, samples.labels)
     return np.unique(given, return_inverse=True)[1]
+
+
+def _whole_files(found, samples):
+    """Numbers (n,) of the files that samples are in, where files have classes, or None.
+
+    Then samples of a file share more than the class, as windows of a clip do. That
+    takes `LEAST` files of each class, one of them with several samples.
+    """
+    paths = [file.rpartition("[")[0] for file in samples.files]
+    pairs = set(zip(paths, samples.labels, strict=True))
+    folders = dict(zip(found.files, found.folders, strict=True))
+    fewest = min(Counter(label for _, label in pairs).values())
+    several = len(pairs) < len(paths) and fewest >= LEAST
+    if found.kind not in MANY or not several or pairs - set(folders.items()):
+        return None
+    return np.unique(paths, return_inverse=True)[1]
 
 
 def named_groups(rule, samples):
