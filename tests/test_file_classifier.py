@@ -994,6 +994,19 @@ def test_missing_labels_in_a_file_are_no_class(missing, tmp_path, capsys):
     assert fitted.predict_files(some).truth == truth
 
 
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"size": 16}, r"size must be \(height, width\).* got 16"),
+        ({"size": (8, 0)}, r"size\[1\] must be an integer of at least 1"),
+        ({"search": TensorCRP()}, "search must be an instance of TensorCRPCV"),
+    ],
+)
+def test_bad_parameters_are_named_before_any_file(parameters, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        FileClassifier(**parameters).fit("nowhere")
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pandas.NA])
 def test_missing_labels_of_files_are_no_class(missing, tmp_path):
     arrays(tmp_path / "a.npz")

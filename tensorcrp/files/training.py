@@ -41,7 +41,7 @@ def learnt(params, found, y, groups):
     if y is not None and of_files:
         found = replace(found, folders=_one_each(y, found.files, "y"))
     options = {name: params[name] for name in (*_OPTIONS, "samples")}
-    options["size"] = tuple(params["size"] or SIZE)
+    options["size"] = SIZE if params["size"] is None else tuple(params["size"])
     samples = read_files(found, options, **reading_parameters(params))
     _check_none_lost(found, samples)
     if y is not None and not of_files:
