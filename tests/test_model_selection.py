@@ -423,6 +423,14 @@ def test_two_samples_per_class_are_too_few():
         TensorCRPCV().fit(X[:3], y[:3])
 
 
+def test_folds_need_two_classes_of_samples_with_weight():
+    X, y = samples(n=24, n_classes=2)
+    weight = (y == 0) | (np.arange(24) < 6)  # the others of class 1 are all in one fold
+    folds = [(np.arange(6), np.arange(6, 24)), (np.arange(6, 24), np.arange(6))]
+    with pytest.raises(ValueError, match=r"fold have \[9\] samples with weight: each"):
+        TensorCRPCV(**GRID | {"cv": folds}).fit(X, y, sample_weight=weight)
+
+
 def test_a_fold_without_test_samples_is_an_error():
     X, y = samples(n=24)
     folds = [(np.arange(12), np.arange(12, 24)), (np.arange(12), np.array([], int))]

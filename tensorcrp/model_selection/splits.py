@@ -41,7 +41,12 @@ def folds_of(cv, X, y, groups, weight=None):
     splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
     folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
     _check_folds(folds, y, given)
-    return folds if weight is None else _with_weight(folds, weight)
+    if weight is None:
+        return folds
+    folds = _with_weight(folds, weight)
+    known = [(train[weight[train] > 0], test) for train, test in folds]
+    _check_folds(known, y, given, " with weight")
+    return folds
 
 
 def _stratified(n, y):
@@ -81,7 +86,7 @@ def fewest_of(folds, weight):
     return min(np.count_nonzero(weight[np.unique(train)]) for train, _ in folds)
 
 
-def _check_folds(folds, y, cv):
+def _check_folds(folds, y, cv, which=""):
     """Reject folds that cannot be fitted to."""
     if not folds:
         raise ValueError(
@@ -96,7 +101,7 @@ def _check_folds(folds, y, cv):
         classes, counts = np.unique(y[train], return_counts=True)
         if len(classes) < 2 or counts.max() < 2:
             raise TooFewSamples(
-                f"the classes of a training fold have {counts.tolist()} samples: each "
-                "fold needs two classes, one of them with two samples. Pass more "
-                "samples or other folds as cv."
+                f"the classes of a training fold have {counts.tolist()} samples"
+                f"{which}: each fold needs two classes, one of them with two samples. "
+                "Pass more samples or other folds as cv."
             )
