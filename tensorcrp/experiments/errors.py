@@ -2,10 +2,6 @@
 
 from difflib import get_close_matches
 
-import numpy as np
-
-from tensorcrp.base.targets import unlabelled
-
 FORM = (
     "The command takes the samples X and the labels y of a file, as "
     "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "
@@ -31,10 +27,12 @@ def check_names(what, given, known):
 
 def check_labelled(name, bunch):
     """Reject samples without labels (n,), and classes of a folder without samples."""
+    from tensorcrp.base.targets import unlabelled  # NumPy: not for --version
+
     y = bunch.target
     if y is None:
         raise BadRequest(f"{name} has no labels. {FORM}")
-    missing = np.flatnonzero(unlabelled(y))
+    missing = unlabelled(y).nonzero()[0]
     if len(missing):
         raise BadRequest(
             f"{name}: {len(missing)} of {len(y)} samples have no label, first sample "
