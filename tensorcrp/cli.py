@@ -11,10 +11,12 @@ Everything that ends a command early becomes a sentence and an exit code here.
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 
 from tensorcrp import __version__
@@ -52,7 +54,7 @@ ENDINGS = (KeyboardInterrupt, OSError, MemoryError, BrokenProcessPool)
 def main(argv=None):
     """Run the command; returns the exit code."""
     argv = sys.argv[1:] if argv is None else argv
-    args = _parser(argv[:1]).parse_args(argv)
+    args = _parsed(list(map(str, argv)))
     args.command_line = shlex.join(["tensorcrp", *map(str, argv)])
     _print_any_text()
     try:
@@ -70,8 +72,24 @@ def main(argv=None):
         return _ended(error, args)
 
 
+def _parsed(argv):
+    """Parsed arguments; what is unknown is an error of the command, not of all."""
+    parser, commands = _parser(argv[:1])
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        own = commands.choices[args.command]
+        known = re.findall(r"--[\w-]+", own.format_help())
+        near = get_close_matches(unknown[0].partition("=")[0], known, n=1)
+        offer = f"; did you mean {near[0]}?" if near else ""
+        own.error(f"unrecognized arguments: {' '.join(unknown)}{offer}")
+    return args
+
+
 def _parser(chosen):
-    """A parser that knows the options of the chosen command, and the others' names."""
+    """A parser that knows the options of the chosen command, and the others' names.
+
+    Beside it the parsers of the commands.
+    """
     parser = argparse.ArgumentParser(
         prog="tensorcrp",
         description="Compound rank-k projections of matrices and tensors.",
@@ -83,7 +101,7 @@ def _parser(chosen):
             import_module(module).add_command(commands)
         else:
             commands.add_parser(name, help=what)
-    return parser
+    return parser, commands
 
 
 def _print_any_text():

@@ -29,9 +29,9 @@ from tensorcrp.experiments.evidence import CHOSEN_ON
 from tensorcrp.model_selection.average import lane_mixing
 from tensorcrp.model_selection.distances import DistanceFeatures, nearest
 from tensorcrp.model_selection.fold_scores import Parts, nearest_neighbour
-from tensorcrp.model_selection.folds import folds_of
 from tensorcrp.model_selection.grid import Grid, sizes_of
 from tensorcrp.model_selection.ordering import propose_ordered, strengths_of
+from tensorcrp.model_selection.splits import folds_of
 from tensorcrp.solver import Spec, fit_path
 
 REGS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -224,6 +224,59 @@ def test_a_race_of_small_folds_begins_with_a_fifth_of_the_samples():
     assert set(seen) == {3}  # no race
 
 
+@pytest.mark.parametrize("cv", [5, "thirty"])
+def test_a_class_without_weight_is_as_if_it_were_not_there(cv):
+    """In the sizes of the grid, in a race, and in white features of an average."""
+    X, y = samples(n=60, n_classes=4)
+    weight = (y != 1).astype(float)
+    some = np.flatnonzero(weight)
+    if cv == 5:
+        folds = list(StratifiedKFold(5).split(X, y))
+    else:  # of two samples each, the second without weight: more folds begin the race
+        pairs = np.c_[:15, 1:60:4]
+        folds = [(np.setdiff1d(np.arange(60), pair), pair) for pair in pairs]
+    place = np.cumsum(weight > 0) - 1
+    left = [tuple(place[part[weight[part] > 0]] for part in fold) for fold in folds]
+    left = [fold for fold in left if len(fold[1])]
+    grid = {"ranks": (1, 2), "regs": (0.1, 1.0, 10.0), "average": 3}
+    search = TensorCRPCV(**grid, cv=folds).fit(X, y, sample_weight=weight)
+    same = TensorCRPCV(**grid, cv=left).fit(X[some], y[some])
+    assert search.members_ == same.members_
+    for name in ("n_splits", "mean_test_score"):
+        assert_allclose(search.cv_results_[name], same.cv_results_[name])
+    assert_allclose(search.transform(X), same.transform(X), atol=1e-9)
+
+
+def test_a_race_tries_longer_models_if_the_shorter_have_no_score():
+    X, y = samples()
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12)), "n_components": (2, 5, 12)}
+
+    def score(model, X, y):
+        return model.score(X, y) if X.shape[1] > 10 else np.nan
+
+    with pytest.warns(UserWarning, match="of the grid are NaN"):
+        search = TensorCRPCV(**grid, scoring=score, distance="both").fit(X, y)
+    assert search.best_params_["n_components"] == 12
+
+
+@pytest.mark.parametrize("none", [np.inf, -np.inf, np.nan])
+def test_points_whose_score_is_no_finite_number_are_not_chosen(none):
+    """Without warnings of NumPy; whole lanes have none in the second search."""
+    X, y = samples()
+    grid = SMALL | {"regs": tuple(np.logspace(-2, 1, 12)), "race": True}
+
+    def score(model, X, y):
+        return none if X.shape[1] == 5 else model.score(X, y)
+
+    with pytest.warns(UserWarning, match="NaN or infinite; these points"):
+        search = TensorCRPCV(**grid, scoring=score, distance="euclidean").fit(X, y)
+    short = TensorCRPCV(**grid | {"n_components": 2}, scoring=score)
+    assert search.best_score_ == short.fit(X, y).best_score_
+    long = TensorCRPCV(**grid | {"n_components": 5}, scoring=score)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        long.fit(X, y)
+
+
 def test_two_folds_are_no_race():
     X, y = samples()
     search = TensorCRPCV(**SMALL | {"cv": 2}).fit(X, y)

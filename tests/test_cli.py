@@ -265,6 +265,23 @@ def test_bad_arguments_are_named(arguments, words, capsys, monkeypatch, tmp_path
     assert "TENSORCRP_DATA" not in os.environ
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("fit clips -o m --framez 3", "--framez 3; did you mean --frames?"),
+        ("compare --methodz=raw digits", "--methodz=raw; did you mean --methods?"),
+        ("inspect a b", "unrecognized arguments: b\n"),
+    ],
+)
+def test_an_unknown_option_is_an_error_of_its_command(arguments, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments.split())
+    said = capsys.readouterr().err
+    command = arguments.split()[0]
+    assert ended.value.code == 2 and said.startswith(f"usage: tensorcrp {command}")
+    assert f"tensorcrp {command}: error: unrecognized" in said and words in said
+
+
 @pytest.mark.parametrize("command", [["compare"], ["reproduce", "rank"]])
 def test_folder_that_cannot_be_written_is_refused_first(
     command, tmp_path, capsys, monkeypatch

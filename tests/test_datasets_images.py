@@ -10,7 +10,7 @@ import pytest
 from hostile_files import png_chunk
 from PIL import Image, ImageOps
 
-from tensorcrp.datasets import read_tensors
+from tensorcrp.datasets import read_images, read_tensors
 from tensorcrp.datasets._images import read_image
 
 RAMP = np.arange(64).reshape(8, 8)
@@ -108,6 +108,11 @@ def test_sizes_are_positive(size, folder):
 def test_a_size_is_height_and_width(size, folder):
     with pytest.raises(ValueError, match=r"size must be \(height, width\).*got"):
         read_tensors(folder, size=size)
+
+
+def test_one_path_is_no_list_of_images(folder):
+    with pytest.raises(TypeError, match="files is one path"):
+        read_images(str(folder))
 
 
 def bomb(path):

@@ -26,6 +26,7 @@ from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import (
     accuracy_lines,
     confusion_text,
+    print_fit,
     print_predictions,
     print_surprises,
     shortened,
@@ -487,6 +488,30 @@ def test_folders_of_arrays(tmp_path, capsys):
     assert "not of images or clips" in said and "tensorcrp fit" in said
 
 
+@pytest.mark.parametrize("n_files", [3, 4])
+def test_samples_of_a_file_stay_together_where_files_have_classes(
+    n_files, tmp_path, capsys
+):
+    """As with a rule that says so; with few files of a class, not every one can."""
+    rng, files = np.random.default_rng(0), 2 * n_files
+    X = rng.standard_normal((files, 1, 4, 5)) + 0.2 * rng.standard_normal((6, 4, 5))
+    for i, samples in enumerate(X):  # the files say nothing of their class
+        (tmp_path / "deep" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / "deep" / "ab"[i % 2] / f"file{i}.npy", samples)
+    how = {"search": GRID, "cv": 4, "random_state": 0}
+    model = FileClassifier(**how).fit(tmp_path / "deep")
+    assert model.scores_["groups"] == (files if n_files == 4 else None)
+    if n_files == 4:
+        asked = FileClassifier(**how).fit(tmp_path / "deep", groups=r"[ab]/file\d")
+        np.testing.assert_array_equal(model.held_out_.scores, asked.held_out_.scores)
+        assert model.scores_["accuracy"] < 0.9
+    else:
+        assert model.scores_["accuracy"] > 0.9  # by other samples of the file
+    print_fit(model)
+    said = capsys.readouterr().out
+    assert f"{6 * files} samples in {files} files of 2 classes, samples of 4" in said
+
+
 def test_options_of_another_kind_of_files_are_rejected(places, tmp_path, capsys):
     arrays(tmp_path / "a.npz")
     train, out = places[0] / "train", ["-o", tmp_path / "m"]
@@ -700,6 +725,26 @@ def test_unreadable_files_are_listed_all_at_once(places, tmp_path, capsys):
     assert "on-error" not in reason and "--frames" not in reason
     said = failed(["predict", model, tmp_path, "--on-error", "raise"], capsys)
     assert "--on-error skip" in said and str(tmp_path) in said
+
+
+def test_a_class_that_cannot_be_read_is_not_left_out(tmp_path, capsys):
+    """Of images, and of arrays: the model would never answer with that class."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow")
+    X, y = arrays(tmp_path / "all.npz")
+    kinds = {
+        "images": (".png", lambda path: image.new("L", (4, 4)).save(path)),
+        "arrays": (".npz", lambda path: np.savez(path, X=X[y == 0])),
+    }
+    for kind, (suffix, write_one) in kinds.items():
+        for place in [f"{c}/{i}{suffix}" for c in "abc" for i in range(4)]:
+            path = tmp_path / kind / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"junk") if place[0] == "b" else write_one(path)
+        said = failed(["fit", tmp_path / kind, "-o", tmp_path / "m"], capsys)
+        first = tmp_path / kind / "b" / f"0{suffix}"
+        assert f"no file of the class b can be read, first {first}: cannot" in said
+    said = failed(["compare", tmp_path / "images", "--per-class", "3"], capsys)
+    assert "images: no file of the class b can be read; replace its files" in said
 
 
 def test_missing_files_are_listed_among_the_unreadable(
@@ -932,6 +977,46 @@ def test_arrays_are_samples_and_not_files(tmp_path, capsys):
     for command in (["fit", "-o", model], ["predict", model]):
         said = failed([*command, tmp_path / "nan.npz"], capsys)
         assert f"{tmp_path / 'nan.npz'}: sample 5 has NaN" in said
+
+
+@pytest.mark.parametrize("missing", [np.nan, "", b" "])
+def test_missing_labels_in_a_file_are_no_class(missing, tmp_path, capsys):
+    X, y = arrays(tmp_path / "a.npz")
+    model, some = tmp_path / "m", tmp_path / "some.npz"
+    kind = {float: float, str: "U3", bytes: "S3"}[type(missing)]
+    np.savez(tmp_path / "a.npz", X=X, y=y.astype(kind))
+    labels = y.astype(kind)
+    labels[5:9] = missing
+    np.savez(some, X=X, y=labels)
+    said = failed(["fit", some, "-o", model], capsys)
+    assert f"4 of 24 samples have no label, first {some}[5]: leave" in said
+    said = failed(["compare", some, "--per-class", "3"], capsys)
+    assert "4 of 24 samples have no label, first sample 5; leave" in said
+    fitted = FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz")
+    assert fitted.classes_.tolist() == ["0", "1"]
+    truth = [None if 5 <= i < 9 else str(c) for i, c in enumerate(y)]
+    assert fitted.predict_files(some).truth == truth
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"size": 16}, r"size must be \(height, width\).* got 16"),
+        ({"size": (8, 0)}, r"size\[1\] must be an integer of at least 1"),
+        ({"search": TensorCRP()}, "search must be an instance of TensorCRPCV"),
+    ],
+)
+def test_bad_parameters_are_named_before_any_file(parameters, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        FileClassifier(**parameters).fit("nowhere")
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pandas.NA])
+def test_missing_labels_of_files_are_no_class(missing, tmp_path):
+    arrays(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match=r"y has no label for .*a\.npz\[3\]"):
+        y = ["a", "b", "a", missing] * 6
+        FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz", y)
 
 
 def held_out(scores, truth, are_probabilities=True):

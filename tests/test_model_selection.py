@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from tensorcrp import TensorCRP, TensorCRPCV
 from tensorcrp.model_selection import search as module
 from tensorcrp.model_selection import selection
-from tensorcrp.model_selection.folds import folds_of
 from tensorcrp.model_selection.grid import Grid
+from tensorcrp.model_selection.splits import folds_of
 from tensorcrp.solver import path
 
 # One point of a grid without smoothness, as scikit-learn's own search would choose it.
@@ -419,6 +419,23 @@ def test_two_samples_per_class_are_too_few():
     X, y = samples(n=6)
     with pytest.raises(ValueError, match="classes of a training fold have"):
         TensorCRPCV().fit(X, y)
+    with pytest.raises(ValueError, match="every class has one sample"):
+        TensorCRPCV().fit(X[:3], y[:3])
+
+
+def test_folds_need_two_classes_of_samples_with_weight():
+    X, y = samples(n=24, n_classes=2)
+    weight = (y == 0) | (np.arange(24) < 6)  # the others of class 1 are all in one fold
+    folds = [(np.arange(6), np.arange(6, 24)), (np.arange(6, 24), np.arange(6))]
+    with pytest.raises(ValueError, match=r"fold have \[9\] samples with weight: each"):
+        TensorCRPCV(**GRID | {"cv": folds}).fit(X, y, sample_weight=weight)
+
+
+def test_a_fold_without_test_samples_is_an_error():
+    X, y = samples(n=24)
+    folds = [(np.arange(12), np.arange(12, 24)), (np.arange(12), np.array([], int))]
+    with pytest.raises(ValueError, match="a fold has no test samples"):
+        TensorCRPCV(**GRID | {"cv": folds}).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,9 @@ def test_a_path_needs_a_search(fit):
         PathDisplay.from_estimator(fit()[0])
     with pytest.raises(ValueError, match=r"\(folds, 1, 2, 1\)"):
         PathDisplay(np.ones((2, 1, 1)), ranks=[1], regs=[1, 2], n_components=[3])
+    with pytest.raises(ValueError, match="scores are all NaN"):
+        unknown = np.full((2, 1, 2, 1), np.nan)
+        PathDisplay(unknown, ranks=[1], regs=[1, 2], n_components=[3])
     assert plt.get_fignums() == []
 
 

@@ -89,6 +89,18 @@ def check_shape(name, value):
         )
 
 
+def check_picture_size(value, least=1):
+    """Reject anything but a height and a width, for the parameter `size`."""
+    try:
+        height, width = value
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"size must be (height, width), e.g. (32, 32), got {value!r}."
+        ) from None
+    check_integer("size[0]", height, least)
+    check_integer("size[1]", width, least)
+
+
 def random_source(name, value):
     """A RandomState or Generator from None, an integer or one of these, or an error."""
     if isinstance(value, np.random.Generator):

@@ -39,7 +39,7 @@ def check_present(y):
     if y.dtype.kind in "mM":
         missing = np.isnat(y)
     elif y.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in y.flat], bool)
+        missing = np.array([is_missing(label) for label in y.flat], bool)
     else:
         return  # scikit-learn names NaN among numbers
     if missing.any():
@@ -50,7 +50,15 @@ def check_present(y):
         )
 
 
-def _is_missing(label):
+def unlabelled(y):
+    """Which of the labels (n,) of a file are missing: NaN and empty texts."""
+    if y.dtype.kind == "f":
+        return np.isnan(y)
+    return np.char.strip(y) == "" if y.dtype.kind == "U" else np.zeros(len(y), bool)
+
+
+def is_missing(label):
+    """Whether a label is None, NaN, NaT or pandas.NA."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA is neither equal nor different

@@ -26,7 +26,10 @@ def print_fit(model):
     scores, classes = model.scores_, model.classes_
     noun = NOUNS[model.reader_["kind"]]
     shape = " x ".join(map(str, model.reader_["shape"]))
-    print(f"{scores['files']} {noun}s of {len(classes)} classes, samples of {shape}")
+    paths = {file.rpartition("[")[0] for file in model.held_out_.files}
+    where = f" in {len(paths)} files" if noun != "file" and len(paths) > 1 else ""
+    said = f"{scores['files']} {noun}s{where} of {len(classes)} classes"
+    print(f"{said}, samples of {shape}")
     for line in (*settings_lines(model), *accuracy_lines(scores, noun)):
         print(line)
     if is_near_chance(scores):

@@ -7,13 +7,14 @@ In: ``folder/class/file``. Out: images (n, height, width[, 3]) or clips
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.parameters import check_choice, check_picture_size
 from tensorcrp.base.types import AnyPath, Fields
 from tensorcrp.base.validation import nothing_read
 from tensorcrp.datasets._bunch import as_bunch
@@ -140,7 +141,13 @@ def read_images(
     """
     check_choice("color", color, ("gray", "rgb"))
     check_choice("on_error", on_error, ("raise", "skip"))
-    _check_image_size(size)
+    if size is not None:
+        check_picture_size(size)
+    if isinstance(files, (str, PathLike)):  # a text is a list of letters
+        raise TypeError(
+            f"files is one path, {files!r}: give a list of images, or read a folder of "
+            "them by read_tensors."
+        )
     X, kept, skipped = [], [], []
     for path in map(str, files):
         try:
@@ -160,19 +167,6 @@ def read_images(
         mode_names=("row", "column", "color")[: X[0].ndim],
         skipped=skipped,
     )
-
-
-def _check_image_size(size):
-    if size is None:
-        return
-    try:
-        height, width = size
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"size must be (height, width), e.g. (32, 32), or None, got {size!r}."
-        ) from None
-    check_integer("size[0]", height)
-    check_integer("size[1]", width)
 
 
 def _check_alike(path, pixels, first):

@@ -13,7 +13,11 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from sklearn.utils import check_random_state
 
-from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.parameters import (
+    check_choice,
+    check_integer,
+    check_picture_size,
+)
 from tensorcrp.base.types import XY, AnyPath, Dataset, RandomState
 from tensorcrp.datasets._bunch import as_bunch, hand_out
 
@@ -127,8 +131,7 @@ def make_moving_shapes(
     check_choice("color", color, ("gray", "rgb"))
     if n_classes not in range(2, len(ROUTES) + 1):
         raise ValueError(f"n_classes must be 2 to {len(ROUTES)}, got {n_classes!r}.")
-    if len(size) != 2 or min(size) < 8:
-        raise ValueError(f"size must be (height, width), 8 or more, got {size!r}.")
+    check_picture_size(size, least=8)
     rng = check_random_state(random_state)
     names = list(ROUTES)[:n_classes]
     y = np.repeat(np.arange(n_classes), n_per_class)

@@ -292,7 +292,9 @@ def _labels(path, X, y, names):
 
 
 def _whole(y):
-    """Floats that are whole numbers as integers."""
+    """Floats that are whole numbers as integers, and bytes as text."""
+    if y.dtype.kind == "S":
+        return np.char.decode(y, "utf-8", "backslashreplace")
     # Beyond 2**53 a float is no exact whole number, and beyond 2**63 no integer.
     whole = y.dtype.kind == "f" and np.all(np.abs(y) <= 2**53)
     return y.astype(int) if whole and np.array_equal(y, np.rint(y)) else y

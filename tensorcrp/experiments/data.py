@@ -17,16 +17,16 @@ import numpy as np
 from tensorcrp import datasets
 from tensorcrp.datasets.origins import VARIABLE, checksum
 from tensorcrp.experiments import folder_cache
-from tensorcrp.experiments.errors import BadRequest, check_names
+from tensorcrp.experiments.errors import (
+    FORM,
+    BadRequest,
+    check_labelled,
+    check_names,
+)
 from tensorcrp.experiments.given_splits import PROTOCOLS, check_apart, folder_split
 from tensorcrp.files import file_groups
 from tensorcrp.files.grouping import check_groups
 
-FORM = (
-    "The command takes the samples X and the labels y of a file, as "
-    "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "
-    "folder with one subfolder of images or clips per class."
-)
 SYNTHETIC = {
     "digits": datasets.load_digits,
     "moving_shapes": lambda: datasets.make_moving_shapes(
@@ -151,8 +151,7 @@ def load_data(name, groups=""):
 def _load(name, groups, settings):
     bunch = _bunch(name)
     X, y = bunch.data, bunch.target
-    if y is None:
-        raise BadRequest(f"{name} has no labels. {FORM}")
+    check_labelled(name, bunch)
     labels, codes = np.unique(y, return_inverse=True)
     of_files = name not in known_names() and _files(bunch) is not None
     names, splits = _names(labels, bunch), folder_split(bunch) if of_files else ()

@@ -2,6 +2,12 @@
 
 from difflib import get_close_matches
 
+FORM = (
+    "The command takes the samples X and the labels y of a file, as "
+    "numpy.savez('NAME.npz', X=X, y=y) writes it, MNE's epochs in .fif files, or a "
+    "folder with one subfolder of images or clips per class."
+)
+
 
 class BadRequest(ValueError):
     """A request that cannot be met; the message names the value and the repair."""
@@ -16,4 +22,26 @@ def check_names(what, given, known):
             between = "; " if any("," in each for each in known) else ", "
             raise BadRequest(
                 f"unknown {what} {name!r}. {offer}Known are: {between.join(known)}."
+            )
+
+
+def check_labelled(name, bunch):
+    """Reject samples without labels (n,), and classes of a folder without samples."""
+    from tensorcrp.base.targets import unlabelled  # NumPy: not for --version
+
+    y = bunch.target
+    if y is None:
+        raise BadRequest(f"{name} has no labels. {FORM}")
+    missing = unlabelled(y).nonzero()[0]
+    if len(missing):
+        raise BadRequest(
+            f"{name}: {len(missing)} of {len(y)} samples have no label, first sample "
+            f"{missing[0]}; leave them out, or give them one."
+        )
+    folders = bunch.target_names if bunch.get("skipped") else ()
+    for code, folder in enumerate(folders):
+        if code not in y:
+            raise BadRequest(
+                f"{name}: no file of the class {folder} can be read; replace its "
+                "files, or remove the class."
             )

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.parameters import (
+    check_choice,
+    check_instance,
+    check_integer,
+    check_picture_size,
+)
 from tensorcrp.base.state import replaced_at_once
 from tensorcrp.base.types import AnyPath, RandomState
 from tensorcrp.files.cache import folder_of_clips
@@ -24,6 +29,7 @@ from tensorcrp.files.training import (
     learnt,
     left_out_of,
 )
+from tensorcrp.model_selection import TensorCRPCV
 from tensorcrp.preprocessing import KINDS
 
 
@@ -215,6 +221,10 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
         check_choice("on_error", self.on_error, ("raise", "skip"))
         check_choice("samples", self.samples, ("first", "last"))
         check_integer("cv", self.cv, least=2)
+        if self.size is not None:
+            check_picture_size(self.size)
+        if self.search is not None:
+            check_instance("search", self.search, TensorCRPCV)
         chosen_classifier(self.classifier)
 
     @staticmethod

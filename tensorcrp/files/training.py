@@ -5,18 +5,20 @@ fitted attributes.
 """
 
 import os
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from tensorcrp.base.parameters import check_choice
+from tensorcrp.base.targets import is_missing
 from tensorcrp.files.choosing import BY_NAME, Choice, chosen_and_held_out, motions
 from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
 from tensorcrp.files.reading import SIZE, described, read_files
-from tensorcrp.files.samples import NOUNS
+from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import best_share, held_out_scores, temperatures, tempered
 from tensorcrp.video import train_test_folders
 
@@ -39,8 +41,9 @@ def learnt(params, found, y, groups):
     if y is not None and of_files:
         found = replace(found, folders=_one_each(y, found.files, "y"))
     options = {name: params[name] for name in (*_OPTIONS, "samples")}
-    options["size"] = tuple(params["size"] or SIZE)
+    options["size"] = SIZE if params["size"] is None else tuple(params["size"])
     samples = read_files(found, options, **reading_parameters(params))
+    _check_none_lost(found, samples)
     if y is not None and not of_files:
         samples = replace(samples, labels=_one_each(y, samples.files, "y"))
     classes, codes = _classes(samples, NOUNS[found.kind])
@@ -115,7 +118,7 @@ def chosen_classifier(classifier):
 def _group_numbers(groups, found, samples):
     """Numbers (n,) of the groups of the files that were read, or None."""
     if groups is None:
-        return None
+        return _whole_files(found, samples)
     if isinstance(groups, str):
         given = named_groups(groups, samples)
     else:
@@ -125,6 +128,22 @@ def _group_numbers(groups, found, samples):
         given = np.array([known[file] for file in samples.files])
     check_groups(groups, given, samples.labels)
     return np.unique(given, return_inverse=True)[1]
+
+
+def _whole_files(found, samples):
+    """Numbers (n,) of the files that samples are in, where files have classes, or None.
+
+    Then samples of a file share more than the class, as windows of a clip do. That
+    takes `LEAST` files of each class, one of them with several samples.
+    """
+    paths = [file.rpartition("[")[0] for file in samples.files]
+    pairs = set(zip(paths, samples.labels, strict=True))
+    folders = dict(zip(found.files, found.folders, strict=True))
+    fewest = min(Counter(label for _, label in pairs).values())
+    several = len(pairs) < len(paths) and fewest >= LEAST
+    if found.kind not in MANY or not several or pairs - set(folders.items()):
+        return None
+    return np.unique(paths, return_inverse=True)[1]
 
 
 def named_groups(rule, samples):
@@ -175,7 +194,27 @@ def _one_each(values, files, name):
     values = [each.item() if hasattr(each, "item") else each for each in values]
     if len(values) != len(files):
         raise ValueError(f"{name} has {len(values)} entries for {len(files)} files.")
+    for file, value in zip(files, values, strict=True):
+        if is_missing(value):
+            what = "label" if name == "y" else "group"
+            raise ValueError(
+                f"{name} has no {what} for {file}: leave that one out, or give it one."
+            )
     return [str(each) for each in values]
+
+
+def _check_none_lost(found, samples):
+    """Reject class folders of which no file could be read: a class would be gone."""
+    reasons = dict(samples.skipped)
+    pairs = list(zip(found.files, found.folders, strict=True))
+    left = {folder for file, folder in pairs if file not in reasons}
+    for file, folder in pairs:
+        if folder not in left and set(samples.labels) <= left:
+            raise ValueError(
+                f"no file of the class {folder} can be read, first {file}: "
+                f"{why_skipped(file, reasons[file])}. Replace its files, or remove the "
+                "class."
+            )
 
 
 def _classes(samples, noun):
@@ -185,6 +224,11 @@ def _classes(samples, noun):
         for f, label in zip(samples.files, samples.labels, strict=True)
         if label is None
     ]
+    if 0 < len(missing) < len(samples.files):
+        raise ValueError(
+            f"{len(missing)} of {len(samples.files)} {noun}s have no label, first "
+            f"{missing[0]}: leave them out, or give them one."
+        )
     if missing:
         raise ValueError(
             f"{missing[0]} has no label: put the files of each class into a subfolder "

@@ -57,7 +57,10 @@ def _weights(search, fold):
 
 
 def _scored_fold(search, models, sizes, score, signed, fold):
-    """Scores (lanes, sizes) of the models of a fold, and the models."""
+    """Scores (lanes, sizes) of the models of a fold, and the models.
+
+    An infinite score is no number either: NaN.
+    """
     if fold is None:
         return None, models
     scores, kept = [], []
@@ -67,7 +70,8 @@ def _scored_fold(search, models, sizes, score, signed, fold):
         scores.append([score(parts, size) for size in sizes])
         # Without what it has computed for features: those arrays are large.
         kept.append(replace(found, model=replace(found.model)))
-    return np.array(scores), kept
+    scores = np.array(scores, float)
+    return np.where(np.isfinite(scores), scores, np.nan), kept
 
 
 class Parts:
@@ -110,10 +114,10 @@ def within_scatter(features, y, weight):
     """Within-class scatter (h, h) of features (n, h), and its degrees of freedom."""
     classes, codes = np.unique(y, return_inverse=True)
     member = np.eye(len(classes))[codes] * weight[:, None]
-    counts = np.maximum(member.sum(axis=0), np.finfo(float).tiny)
-    means = (member.T @ features) / counts[:, None]
+    counts = member.sum(axis=0)  # zero for a class without weight
+    means = (member.T @ features) / np.maximum(counts, np.finfo(float).tiny)[:, None]
     rest = (features - means[codes]) * np.sqrt(weight)[:, None]
-    return rest.T @ rest, weight.sum() - len(classes)
+    return rest.T @ rest, weight.sum() - np.count_nonzero(counts)
 
 
 def nearest_neighbour(parts, size, white):

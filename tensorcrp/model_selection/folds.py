@@ -14,18 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from math import prod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from tensorcrp.base.estimator import flat_features
 from tensorcrp.base.fitting import statistics
 from tensorcrp.base.namespace import host, spans
-from tensorcrp.base.parameters import check_integer
 from tensorcrp.base.resources import bounded_threads, memory_limit
-from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.solver.cp import mode_products, sign_of_largest, working_dtype
 from tensorcrp.solver.full_rank import is_full
 from tensorcrp.solver.metric import Euclidean
@@ -219,78 +215,3 @@ def _in_blocks(projections, X):
     """Features on the host, in blocks: other types are not converted at once."""
     parts = (X[part, ...] for part in spans(X.shape[0], 256))
     return np.concatenate([host(flat_features(projections, part)) for part in parts])
-
-
-def folds_of(cv, X, y, groups, weight=None):
-    """Pairs of training and test samples, as indices.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        An integer is lowered to the size of the smallest class, in samples or groups,
-        but not below 2.
-    X : ndarray or Source
-    y : ndarray of shape (n,)
-    groups : array-like of shape (n,) or None
-        An integer `cv` keeps them together, too.
-    weight : ndarray of shape (n,), default=None
-        Folds whose test samples have no weight say nothing, and are left out.
-    """
-    given = cv
-    if isinstance(cv, Integral):
-        check_integer("cv", cv, least=2)
-        cv = _stratified(cv, y) if groups is None else _grouped(cv, y, groups)
-    # Of samples elsewhere a splitter sees how many there are.
-    seen = X if source_of(X).in_memory else np.zeros(len(y))
-    splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
-    folds = [tuple(np.arange(len(y))[part] for part in fold) for fold in splits]
-    _check_folds(folds, y, given)
-    return folds if weight is None else _with_weight(folds, weight)
-
-
-def _stratified(n, y):
-    """At most n folds, no more than the smallest class has samples."""
-    return max(2, min(n, np.unique(y, return_counts=True)[1].min()))
-
-
-def _grouped(n, y, groups):
-    """At most n folds that keep groups together, no more than a class has groups."""
-    groups = np.asarray(groups)
-    if groups.shape != y.shape or len(np.unique(groups)) < 2:
-        raise ValueError(
-            f"groups has the shape {groups.shape} and {len(np.unique(groups))} "
-            f"different values: it needs one entry for each of the {len(y)} samples, "
-            "and two values at least."
-        )
-    counts = [len(np.unique(groups[y == each])) for each in np.unique(y)]
-    return StratifiedGroupKFold(max(2, min(n, *counts)))
-
-
-def _with_weight(folds, weight):
-    """Those of the folds that have weight to score with."""
-    known = [fold for fold in folds if weight[fold[1]].any()]
-    if not known:
-        raise ValueError("no test sample of any fold has weight: pass others as cv.")
-    return known
-
-
-def fewest_of(folds, weight):
-    """Training samples with weight in the smallest of the folds."""
-    return min(np.count_nonzero(weight[np.unique(train)]) for train, _ in folds)
-
-
-def _check_folds(folds, y, cv):
-    """Reject folds that cannot be fitted to."""
-    if not folds:
-        raise ValueError(
-            f"cv={cv!r} gives no folds. A generator gives its folds once: "
-            "pass a list of them, or a splitter such as KFold."
-        )
-    for train, _ in folds:
-        classes, counts = np.unique(y[train], return_counts=True)
-        if len(classes) < 2 or counts.max() < 2:
-            raise TooFewSamples(
-                f"the classes of a training fold have {counts.tolist()} samples: each "
-                "fold needs two classes, one of them with two samples. Pass more "
-                "samples or other folds as cv."
-            )

@@ -90,7 +90,7 @@ class Grid:
         scores : ndarray of shape (lanes, sizes)
         count : int
         """
-        known = np.nan_to_num(scores, nan=-1e300)
+        known = np.where(np.isnan(scores), -np.inf, scores)
         best = np.round(known.max(axis=1) / TIE) * TIE
         return np.sort(np.lexsort((-known.sum(axis=1), -best))[:count])
 

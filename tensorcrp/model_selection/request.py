@@ -56,7 +56,8 @@ def grid_of(search, X, y, weight):
     else:
         ordered = propose_ordered(statistics(X, y, weight, search.max_memory))
     smooths = strengths_of(search.smooth, ordered)
-    sizes = sizes_of(search.n_components, len(np.unique(y)), shape)
+    known = y if weight is None else y[weight > 0]
+    sizes = sizes_of(search.n_components, len(np.unique(known)), shape)
     return Grid(smooths, list(search.ranks), list(search.regs), sizes), ordered
 
 

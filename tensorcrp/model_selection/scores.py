@@ -69,13 +69,13 @@ def check_scores(scores, seen, n_folds, classifier):
     if np.isnan(scores[whole]).all():
         raise ValueError(
             f"the scores of all {whole.sum()} points of the grid that saw every fold "
-            f"are NaN: the score method of estimator={classifier} gives no number. Use "
-            "a classifier that does, or folds for which scores are defined."
+            f"are NaN or infinite: estimator={classifier} is scored by no number. Use "
+            "another classifier or scoring, or folds for which scores are defined."
         )
     if unknown:
         warnings.warn(
-            f"the scores of {unknown} of {len(scores)} points of the grid are NaN; "
-            "these points are not chosen.",
+            f"the scores of {unknown} of {len(scores)} points of the grid are NaN or "
+            "infinite; these points are not chosen.",
             stacklevel=5,
         )
 

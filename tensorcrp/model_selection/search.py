@@ -39,7 +39,7 @@ from tensorcrp.base.types import (
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection.chosen import ChosenModels
 from tensorcrp.model_selection.distances import Distance, DistanceFeatures
-from tensorcrp.model_selection.folds import Search, fewest_of, folds_of
+from tensorcrp.model_selection.folds import Search
 from tensorcrp.model_selection.request import (
     check_request,
     grid_of,
@@ -47,6 +47,7 @@ from tensorcrp.model_selection.request import (
     spec_of,
 )
 from tensorcrp.model_selection.selection import score_points
+from tensorcrp.model_selection.splits import fewest_of, folds_of
 
 
 class TensorCRPCV(ChosenModels, TensorTransformer):
@@ -136,8 +137,7 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
     best_index_ : int
     cv_results_ : dict of ndarray
         As in `sklearn.model_selection.GridSearchCV`, one entry per point of the grid.
-        Folds that a point did not see in a race are NaN; "n_splits" has the number of
-        those that it saw.
+        NaN in folds that a point did not see in a race; "n_splits" is how many it saw.
     best_estimator_ : TensorCRP
         The best point, refitted on all samples.
     members_ : list of dict

@@ -176,7 +176,8 @@ def score_points(search, grid, folds, options):
         samples also those of all samples, which then cost next to nothing.
     """
     table, alive = FoldTable(search, grid, folds, options), np.arange(len(grid.lanes()))
-    first, rest, longest = _first_folds(folds, len(search.y)), folds, len(grid.sizes)
+    known, rest, longest = search.weight > 0, folds, len(grid.sizes)
+    first = _first_folds(folds, known)
     if options.race and first < len(folds) and options.least_lanes < len(alive):
         few = max(1, longest - 1)  # the longest models would take most of the time
         table.add(alive, few, folds[:first])
@@ -194,10 +195,14 @@ def score_points(search, grid, folds, options):
     return table.scores.reshape(len(folds), -1), table.seen.ravel(), table.models
 
 
-def _first_folds(folds, n):
-    """How many folds a race begins with: two that leave one out would say nothing."""
-    tested = np.cumsum([len(test) for _, test in folds])
-    return max(FIRST_FOLDS, 1 + int(np.searchsorted(tested, FIRST_SHARE * n)))
+def _first_folds(folds, known):
+    """How many folds a race begins with: two that leave one out would say nothing.
+
+    Only samples that are `known`, those with weight, are tested.
+    """
+    tested = np.cumsum([np.count_nonzero(known[test]) for _, test in folds])
+    enough = FIRST_SHARE * np.count_nonzero(known)
+    return max(FIRST_FOLDS, 1 + int(np.searchsorted(tested, enough)))
 
 
 def _best_size(scores):
@@ -206,10 +211,13 @@ def _best_size(scores):
     Parameters
     ----------
     scores : ndarray of shape (lanes, sizes)
-        Means over the first folds.
+        Means over the first folds. Lanes without any score do not count; if that is
+        all of them, longer ones may have some.
     """
-    known = np.nan_to_num(scores, nan=-np.inf)
-    return 1 + int(known.argmax(axis=1).max())
+    known = scores[~np.isnan(scores).all(axis=1)]
+    if not len(known):
+        return scores.shape[1]
+    return 1 + int(np.nanargmax(known, axis=1).max())
 
 
 def best_candidate(search, average, folds, models, options):

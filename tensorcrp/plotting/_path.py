@@ -103,6 +103,8 @@ class PathDisplay:
                 f"scores has shape {self.scores.shape}; for these grids give scores of "
                 f"shape (folds, {', '.join(map(str, wanted))}), at least one fold."
             )
+        if np.isnan(self.scores).all():
+            raise ValueError("scores are all NaN: there is nothing to draw.")
         self.mean, self.standard_error = _over_folds(self.scores)
         self._best = np.unravel_index(np.nanargmax(self.mean), wanted)
         if best is not None:

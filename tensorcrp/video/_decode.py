@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.parameters import (
+    check_choice,
+    check_integer,
+    check_picture_size,
+)
 from tensorcrp.base.pixels import resize_area
 from tensorcrp.video._opening import REPAIR, ClipError, check_end, opened
 
@@ -29,14 +33,7 @@ class Plan:
         check_choice("color", self.color, ("gray", "rgb"))
         check_choice("sampling", self.sampling, ("uniform", "center", "windows"))
         check_choice("dtype", np.dtype(self.dtype).name, ("float32", "uint8"))
-        try:
-            height, width = self.size
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"size must be (height, width), e.g. (32, 32), got {self.size!r}."
-            ) from None
-        check_integer("size[0]", height)
-        check_integer("size[1]", width)
+        check_picture_size(self.size)
         if self.stride is not None:
             check_integer("stride", self.stride)
             if self.sampling != "windows":
