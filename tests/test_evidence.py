@@ -471,6 +471,9 @@ def test_protocols_are_reproduced_beside_published_figures(
     command += ["--out", str(tmp_path / "out")]
     assert cli.main([*command, "--methods", "raw", "--splits", "2"]) == 0
     assert "5 runs; this took" in capsys.readouterr().out  # 1 + 2 + 2
+    with pytest.raises(SystemExit):
+        cli.main([*command, "--per-class", "7"])
+    assert "--per-class 7: these experiments have no such" in capsys.readouterr().err
     page = tmp_path / "docs" / "protocols.md"
     assert cli.main([*command, "--methods", "linear SVM", "--page", str(page)]) == 0
     printed = capsys.readouterr().out
@@ -498,6 +501,8 @@ def test_cai_runs_both_classifiers(people, monkeypatch):
     monkeypatch.setattr(protocols, "QUICK", ("raw",))
     monkeypatch.setattr(protocols, "CAI_SPLITS", 2)
     runs = plans.plan(["yaleb"], None, 0)
+    some = plans.part_of(runs, sizes=[5, 20], splits=1)
+    assert some and {(run.train, run.split) for run in some} == {(5, 0), (20, 0)}
     assert {"raw", "S-LDA"} <= {run.method for run in runs}
     found = execute(runs[0])
     assert set(found["classifiers"]) == {"1-NN", "centroid"}

@@ -25,8 +25,8 @@ rows in `docs/results/protocols.jsonl` by
     TENSORCRP_DATA=FOLDER tensorcrp reproduce {names} --out DIR --page docs/protocols.md
 
 which resumes where it was stopped; a test checks that the tables are what the rows say.
-`--splits N` and `--methods NAME ...` run a part of it. The column *splits* says how
-many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP,
+`--per-class N ...`, `--splits N` and `--methods NAME ...` run a part of it. The column
+*splits* says how many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP,
 which takes longest); means of few splits are less certain. Every setting was chosen on
 training samples alone.
 """

@@ -50,13 +50,14 @@ def plan(experiments, only, seed):
     return sorted(runs, key=lambda run: order[run.data])
 
 
-def part_of(runs, methods=None, splits=None):
-    """The runs of these methods, and of the first splits; None for all of them."""
+def part_of(runs, methods=None, splits=None, sizes=None):
+    """Runs of these methods and training sizes, first splits; None for all of them."""
     return [
         run
         for run in runs
         if (methods is None or run.method in methods)
         and (splits is None or run.split < splits)
+        and (sizes is None or run.train in sizes)
     ]
 
 

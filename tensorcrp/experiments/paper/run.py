@@ -9,12 +9,19 @@ from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
+from tensorcrp.base.results import size_words
 from tensorcrp.experiments.classifiers import COMPARED
 from tensorcrp.experiments.data import VARIABLE, check_data, data_folder
 from tensorcrp.experiments.earlier_rows import by_cell, compact, expand
 from tensorcrp.experiments.errors import BadRequest, check_names
 from tensorcrp.experiments.figures import climbing, over_ranks
-from tensorcrp.experiments.options import add_common, kept_runs, say, whole_number
+from tensorcrp.experiments.options import (
+    add_common,
+    kept_runs,
+    say,
+    training_size,
+    whole_number,
+)
 from tensorcrp.experiments.output import check_output, typed, write_all
 from tensorcrp.experiments.paper import paper_tables
 from tensorcrp.experiments.paper.page import reproduction_page
@@ -55,6 +62,14 @@ def add_command(commands):
         "--methods", nargs="+", metavar="METHOD", help="run only these methods now"
     )
     parser.add_argument(
+        "--per-class",
+        nargs="+",
+        type=training_size,
+        metavar="N",
+        help="run only these training sizes now: samples per class, or a share such as "
+        "80%%",
+    )
+    parser.add_argument(
         "--splits",
         type=whole_number(1),
         metavar="N",
@@ -92,7 +107,8 @@ def _run(args):
     whole = plan(experiments, args.only, args.seed)
     known = list(dict.fromkeys(run.method for run in whole))
     check_names("method of these experiments", args.methods or [], known)
-    runs = part_of(whole, args.methods, args.splits)
+    _check_sizes(args.per_class or [], whole)
+    runs = part_of(whole, args.methods, args.splits, args.per_class)
     store = Store(folder / "rows.jsonl", say, run_defect)
     run_all(runs, store, args.jobs)
     # What an earlier call has run of the same experiments is shown, too.
@@ -102,6 +118,17 @@ def _run(args):
     _show(experiments, rows, folder)
     print(f"{len(runs)} runs; this took {perf_counter() - start:.0f} s")
     return 0
+
+
+def _check_sizes(wanted, runs):
+    """Reject training sizes that no run has."""
+    known = {run.train: size_words(run.train) for run in runs}
+    for size in wanted:
+        if size not in known:
+            raise BadRequest(
+                f"--per-class {size:g}: these experiments have no such training size, "
+                f"but {', '.join(known.values())}."
+            )
 
 
 def of_protocols(experiments):
