@@ -26,9 +26,9 @@ rows in `docs/results/protocols.jsonl` by
 
 which resumes where it was stopped; a test checks that the tables are what the rows say.
 `--per-class N ...`, `--splits N` and `--methods NAME ...` run a part of it. The column
-*splits* says how many were run ({cai} random ones are the protocol of the faces, {few} for TensorCRP,
-which takes longest); means of few splits are less certain. Every setting was chosen on
-training samples alone.
+*splits* says how many were run ({cai} random ones are the protocol of the faces, {few}
+for TensorCRP, which takes longest); means of few splits are less certain. Every setting
+was chosen on training samples alone.
 """
 SECTIONS = {
     "yaleb": "Extended Yale B, D. Cai's protocol",
