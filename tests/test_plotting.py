@@ -289,6 +289,10 @@ def test_points_that_a_race_never_scored_are_gaps():
     display.plot(kind="map", x="reg", lines="n_components")
     texts = {text.get_position(): text.get_text() for text in display.ax_.texts}
     assert texts == {(0, 0): "60.0", (1, 0): "80.0", (0, 1): "85.0"}
+    assert display.ax_.get_title() == "rank k = 1, mean of 2 splits"
+    scores[1, 0, 1] = np.nan
+    title = PathDisplay(scores, **grids).plot(lines="n_components").ax_.get_title()
+    assert title == "rank k = 1, mean of 1 to 2 splits"
 
 
 def test_paths_over_any_parameter(search):

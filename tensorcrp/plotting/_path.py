@@ -193,7 +193,7 @@ class PathDisplay:
                 self._map(x, lines, mean, best, cmap)
             else:
                 self._curves(x, lines, mean, error, best, line_kw or {})
-            held = f"{AXIS[third]} = {value}, mean of {len(self.scores)} splits"
+            held = f"{AXIS[third]} = {value}, mean of {self._splits(third, value)}"
             self.ax_.set_xlabel(AXIS[x])
             self.ax_.set_title(held, fontsize="medium")
         return self
@@ -214,6 +214,13 @@ class PathDisplay:
         order = [AXES.index(name) for name in (lines, x, third)]
         mean, error = self.mean.transpose(order), self.standard_error.transpose(order)
         return 100 * mean[:, :, keep], 100 * error[:, :, keep], third, at
+
+    def _splits(self, third, value):
+        """In words, how many splits saw the points that are drawn."""
+        keep = self.grid[third].index(value)
+        seen = (~np.isnan(self.scores)).sum(axis=0).take(keep, AXES.index(third))
+        least, most = seen[seen > 0].min(initial=len(self.scores)), seen.max()
+        return f"{most} splits" if least >= most else f"{least} to {most} splits"
 
     def _curves(self, x, lines, mean, error, best, line_kw):
         places = self._places(x)

@@ -19,7 +19,7 @@ from tensorcrp.experiments.bench.bench_rows import table
 from tensorcrp.experiments.bench.cases import CASES
 from tensorcrp.experiments.bench.measure import machine
 from tensorcrp.experiments.errors import check_names
-from tensorcrp.experiments.options import whole_number
+from tensorcrp.experiments.options import how_many, whole_number
 from tensorcrp.experiments.store import check_file
 
 
@@ -63,7 +63,8 @@ def run(args):
         if args.out is not None:  # whole after every case, in case of Ctrl-C
             content = {"machine": about, "minutes": minutes}
             _replace(args.out, {**content, "rows": [vars(row) for row in rows]})
-    print(f"{len(minutes)} cases took {sum(minutes.values()):.1f} minutes")
+    took = how_many(len(minutes), "case")
+    print(f"{took} took {sum(minutes.values()):.1f} minutes")
     return 0
 
 
