@@ -20,6 +20,7 @@ import json
 import sys
 from operator import itemgetter
 from pathlib import Path
+from time import perf_counter
 
 from tensorcrp.base.results import parse_rows
 from tensorcrp.experiments.bench.bench_page import bench_section, ratio_of
@@ -133,6 +134,7 @@ def joined(rows, more):
 
 
 if __name__ == "__main__":
+    start = perf_counter()
     if len(sys.argv) > 1:
         more, _ = parse_rows((Path(sys.argv[1]) / "rows.jsonl").read_text("utf-8"))
         for path in (ROWS, MAIN_ROWS):
@@ -144,3 +146,4 @@ if __name__ == "__main__":
         path.write_text(page(path, rows_there()), "utf-8")
     text = leaderboard(rows_there(), home="../index.html")
     BOARD.write_text(text, "utf-8")
+    print(f"the pages were written in {perf_counter() - start:.0f} s")
