@@ -32,12 +32,7 @@ from tensorcrp.experiments.comparison_tables import tables_of
 from tensorcrp.experiments.counts import Split, counted, cv_folds
 from tensorcrp.experiments.data import BadRequest, load_data
 from tensorcrp.experiments.earlier_rows import compact, expand
-from tensorcrp.experiments.evidence import (
-    Evidence,
-    gaps_table,
-    sets_table,
-    summary_table,
-)
+from tensorcrp.experiments.evidence import Evidence
 from tensorcrp.experiments.evidence_page import (
     ablation_table,
     headline_table,
@@ -47,6 +42,7 @@ from tensorcrp.experiments.evidence_page import (
     summary_section,
     with_section,
 )
+from tensorcrp.experiments.evidence_tables import gaps_table, sets_table, summary_table
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
@@ -216,6 +212,7 @@ def evidence():
         "TensorCRPCV": {"a": (80, 90), "b": (50, 60)},
         "raw": {"a": (70, 84), "b": (55, 66)},
         "MPCA": {"a": (60, 60)},
+        "TensorCRPCV, 1-NN": {"a": (79, 89), "b": (49, 59)},
     }
     return ResultRows(
         row(data, i, name, right)
@@ -228,13 +225,14 @@ def evidence():
 def test_differences_are_paired_and_ranks_are_means(evidence):
     found = Evidence(evidence, 5)
     assert found.sets == ["a", "b"]
-    assert found.complete() == ["TensorCRPCV", "raw"]  # by their means, 70 and 68.75
+    methods = ["TensorCRPCV", "TensorCRPCV, 1-NN", "raw"]  # 70, 69 and 68.75
+    assert found.complete() == methods
     gap = found.difference("a", "TensorCRPCV", "raw")
     assert (gap.mean, gap.error) == (8.0, pytest.approx(2.0))
     assert found.losses("TensorCRPCV", "raw") == ["b"]
     mean = found.mean_difference("TensorCRPCV", "raw")
     assert (mean.mean, mean.error) == (1.25, pytest.approx(6.75))
-    assert found.ranks() == {"TensorCRPCV": 1.5, "raw": 1.5}
+    assert found.ranks() == {"TensorCRPCV": 1.5, "raw": 1.5}  # a part is no method
     assert found.holes("MPCA") == 1
 
 

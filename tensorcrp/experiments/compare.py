@@ -18,7 +18,8 @@ from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
 from tensorcrp.experiments.data import check_data, data_folder, known_names, load_data
 from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.evidence import evidence_sizes, summary_table
+from tensorcrp.experiments.evidence import evidence_sizes
+from tensorcrp.experiments.evidence_tables import summary_table
 from tensorcrp.experiments.folder_cache import check_used, reading
 from tensorcrp.experiments.leaderboard import leaderboard
 from tensorcrp.experiments.methods import chosen_methods

@@ -9,14 +9,17 @@ from tensorcrp.base.results import chosen, size_words
 from tensorcrp.experiments.evidence import (
     CHOSEN_ON,
     HEADLINE,
+    PART,
     REFERENCE,
     Evidence,
     evidence_sizes,
+)
+from tensorcrp.experiments.evidence_tables import (
     gaps_table,
     sets_table,
     summary_table,
 )
-from tensorcrp.experiments.evidence_words import PART, in_short, numbers_of_splits
+from tensorcrp.experiments.evidence_words import in_short, numbers_of_splits
 from tensorcrp.experiments.methods import ONE_START
 from tensorcrp.experiments.mistakes import FIELD
 from tensorcrp.experiments.store import CPU

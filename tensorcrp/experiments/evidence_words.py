@@ -6,9 +6,7 @@ In: rows of ``tensorcrp compare --preset real``. Out: sentences for `evidence_pa
 import statistics
 
 from tensorcrp.base.results import size_words
-from tensorcrp.experiments.evidence import REFERENCE, Evidence, evidence_sizes
-
-PART = f"{REFERENCE}, "  # how the names of ablations begin
+from tensorcrp.experiments.evidence import PART, REFERENCE, Evidence, evidence_sizes
 
 
 def numbers_of_splits(rows):

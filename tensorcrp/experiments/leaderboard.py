@@ -15,12 +15,13 @@ from scipy.stats import studentized_range
 from tensorcrp.base.results import size_words
 from tensorcrp.experiments.evidence import (
     HEADLINE,
+    PART,
     Evidence,
     evidence_sizes,
-    guessing,
 )
 from tensorcrp.experiments.evidence_page import COMMAND, ablation_table, hours_of
-from tensorcrp.experiments.evidence_words import PART, verdicts
+from tensorcrp.experiments.evidence_tables import guessing
+from tensorcrp.experiments.evidence_words import verdicts
 from tensorcrp.experiments.options import how_many
 from tensorcrp.experiments.smoothing import SMOOTH
 from tensorcrp.experiments.summaries import ResultRows, seconds_of
