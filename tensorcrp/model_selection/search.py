@@ -271,8 +271,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         groups : array-like of shape (n,), default=None
             Samples of one group stay on one side of a split; a splitter is given them.
         sample_weight : array-like of shape (n,), default=None
-            Weights in every fit and score, and in that of the classifier if it takes
-            them. Folds whose test samples have no weight are left out.
+            Weights in every fit and score, and of the classifier if it takes them. An
+            integer `cv` splits samples with weight; folds that test none are left out.
 
         Returns
         -------
