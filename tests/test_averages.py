@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.metrics.pairwise import cosine_distances
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -292,6 +293,19 @@ def test_points_whose_score_is_no_finite_number_are_not_chosen(none):
     long = TensorCRPCV(**grid | {"n_components": 5}, scoring=score)
     with pytest.raises(ValueError, match="NaN or infinite"):
         long.fit(X, y)
+
+
+@pytest.mark.parametrize("none", [np.inf, -np.inf, np.nan])
+def test_candidates_whose_score_is_no_finite_number_are_not_chosen(none):
+    X, y = samples()
+
+    def score(model, X, y):
+        return none if isinstance(model, GaussianNB) else model.score(X, y)
+
+    both = [KNeighborsClassifier(1), GaussianNB()]
+    search = TensorCRPCV(both, **SMALL | {"average": 2}, scoring=score).fit(X, y)
+    assert isinstance(search.estimator_, KNeighborsClassifier)
+    assert [np.isnan(row["score"]) for row in search.candidates_] == [False, True]
 
 
 def test_two_folds_are_no_race():
