@@ -94,8 +94,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         class, in samples or groups, but not below 2.
     race : bool, default=True
         Whether only the best six lanes (smoothness, rank, ridge), or as many as points
-        are averaged, see all folds. All begin without the longest models, on two folds
-        or a fifth of the samples; the longest follow if the longest so far does best.
+        are averaged, see all folds. All begin on two folds or a fifth of the samples,
+        without the largest of several `n_components`; it follows if the next does best.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
