@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.metrics.pairwise import cosine_distances
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -224,6 +225,23 @@ def test_a_race_of_small_folds_begins_with_a_fifth_of_the_samples():
     assert set(seen) == {3}  # no race
 
 
+@pytest.mark.parametrize("by_group", [False, True])
+def test_a_number_of_folds_is_of_samples_with_weight(by_group):
+    """A class of one sample does not lower it, nor does scikit-learn warn of it."""
+    X, y = samples(n=60)
+    groups = np.arange(60) // 6 if by_group else None
+    grid = {"ranks": (1,), "regs": (0.1, 1.0), "cv": 5, "average": 2}
+    same = TensorCRPCV(**grid).fit(X, y, groups)
+    X, y = np.insert(X, 7, 9.0, axis=0), np.insert(y, 7, 8)
+    groups = np.insert(groups, 7, 99) if by_group else None
+    weight = (y != 8).astype(float)
+    search = TensorCRPCV(**grid).fit(X, y, groups, sample_weight=weight)
+    assert search.n_splits_ == 5
+    for name in ("n_splits", "mean_test_score"):
+        assert_allclose(search.cv_results_[name], same.cv_results_[name])
+    assert_allclose(search.transform(X), same.transform(X), atol=1e-9)
+
+
 @pytest.mark.parametrize("cv", [5, "thirty"])
 def test_a_class_without_weight_is_as_if_it_were_not_there(cv):
     """In the sizes of the grid, in a race, and in white features of an average."""
@@ -275,6 +293,19 @@ def test_points_whose_score_is_no_finite_number_are_not_chosen(none):
     long = TensorCRPCV(**grid | {"n_components": 5}, scoring=score)
     with pytest.raises(ValueError, match="NaN or infinite"):
         long.fit(X, y)
+
+
+@pytest.mark.parametrize("none", [np.inf, -np.inf, np.nan])
+def test_candidates_whose_score_is_no_finite_number_are_not_chosen(none):
+    X, y = samples()
+
+    def score(model, X, y):
+        return none if isinstance(model, GaussianNB) else model.score(X, y)
+
+    both = [KNeighborsClassifier(1), GaussianNB()]
+    search = TensorCRPCV(both, **SMALL | {"average": 2}, scoring=score).fit(X, y)
+    assert isinstance(search.estimator_, KNeighborsClassifier)
+    assert [np.isnan(row["score"]) for row in search.candidates_] == [False, True]
 
 
 def test_two_folds_are_no_race():

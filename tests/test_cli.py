@@ -463,6 +463,15 @@ def test_reproduce_goes_on_where_it_was(own_sets, tmp_path, monkeypatch, capsys)
     assert not {row["key"] for row in first} & set(seen)
 
 
+@pytest.mark.parametrize("part", [["--methods", "CRP start 1"], ["--per-class", "9"]])
+def test_a_part_of_sets_that_are_not_there_says_so(part, own_sets, tmp_path, capsys):
+    (own_sets / "uuim.npz").unlink()
+    command = ["reproduce", "initialization", "--only", "uuim"]
+    command += ["--out", str(tmp_path / "out")]
+    assert cli.main([*command, "--jobs", "1", *part]) == 0
+    assert "skipped: uuim" in " ".join(capsys.readouterr().out.split())
+
+
 def test_tables_are_functions_of_rows(compared):
     rows = ResultRows(parse_rows((compared.out / "rows.jsonl").read_text())[0])
     for table in tables_of(rows):

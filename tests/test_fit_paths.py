@@ -10,6 +10,7 @@ from tensorcrp.solver import (
     PaperDeflation,
     Smoothness,
     Spec,
+    directions,
     fit_path,
     fit_paths,
     lane_rows,
@@ -53,6 +54,18 @@ def test_every_scatter_has_the_models_that_it_has_alone(shape, copies, monkeypat
             assert_allclose(model.projections, alone.projections, atol=1e-8)
             for mine, other in zip(model.history, alone.history, strict=True):
                 assert_allclose(mine, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_copies_start_from_the_rows_that_others_start_from(shape, monkeypatch):
+    """From every fourth one, of sources of several lengths, in every metric."""
+    monkeypatch.setattr(directions, "START_ROWS", 10)
+    asked = list(zip(scatters(shape), combinations(shape), strict=True))
+    copies = fit_paths(asked, Spec(3, max_iter=1))
+    monkeypatch.setattr(lane_rows, "MOST_BYTES", 0)
+    for mine, other in zip(copies, fit_paths(asked, Spec(3, max_iter=1)), strict=True):
+        for one, same in zip(mine, other, strict=True):
+            assert_allclose(one.projections, same.projections, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import TensorCRP
-from tensorcrp.solver import ArrayRows, Euclidean, Rows, Smoothness, directions
+from tensorcrp.solver import (
+    ArrayRows,
+    Euclidean,
+    Rows,
+    Smoothness,
+    directions,
+    lane_rows,
+    solve,
+)
 from tensorcrp.solver.blocks import BlockView, DeflatedRows
 from tensorcrp.solver.cp import cp_dense, mode_products
 from tensorcrp.solver.lane_rows import LaneRows
@@ -202,3 +210,25 @@ def test_everything_follows_from_blocks(rng, shape):
     assert_array_equal(np.asarray(rows.like(flat[:2])), X[:2])
     moved = mode_products(X, matrices)
     assert_allclose(np.asarray(rows.transformed(matrices)), moved, atol=1e-12)
+
+
+class Integers(Listed):
+    """The same, of integers."""
+
+    dtype = np.dtype(np.int16)
+
+
+@pytest.mark.parametrize("kind", [ArrayRows.of, Integers])
+def test_rows_of_integers_give_what_floats_give(rng, monkeypatch, kind):
+    """Weights and factors are not cut to integers."""
+    monkeypatch.setattr(lane_rows, "MOST_BYTES", 0)  # no copies, which are floats
+    both = [rng.integers(-9, 9, (n, *SHAPE)).astype(np.int16) for n in (3, 40)]
+    whole = solve(*both, [1.0, 9.0], n_components=3, max_iter=2)
+    found = solve(*map(kind, both), [1.0, 9.0], n_components=3, max_iter=2)
+    for mine, theirs in zip(found, whole, strict=True):
+        for curve, expected in zip(mine.history, theirs.history, strict=True):
+            assert_allclose(curve, expected, rtol=1e-9)
+    W = rng.standard_normal((2, both[1][0].size))
+    features = both[1].reshape(40, -1) @ W.T
+    scatter = kind(both[1]).feature_scatter(W)
+    assert_allclose(scatter, features.T @ features, rtol=1e-9)

@@ -24,8 +24,7 @@ from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.options import say
 from tensorcrp.experiments.tables import printable, wrapped
 from tensorcrp.files.found import MANY, find_files
-from tensorcrp.files.reading import OF_KINDS
-from tensorcrp.files.reading import read_files as read_files
+from tensorcrp.files.reading import OF_KINDS, read_files
 from tensorcrp.files.samples import why_skipped
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import files_below, labelled_files, train_test_folders

@@ -186,7 +186,8 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
             of the subfolders, or the labels in the file.
         groups : str or array-like of shape (n,), default=None
             Files that stay together in every split, as a rule of `file_groups`, the
-            name of an array in the file, or one group per file.
+            name of an array in the file, or one group per file. None keeps the samples
+            of a file together if files have classes, of each class four or more.
 
         Returns
         -------

@@ -57,10 +57,7 @@ def _weights(search, fold):
 
 
 def _scored_fold(search, models, sizes, score, signed, fold):
-    """Scores (lanes, sizes) of the models of a fold, and the models.
-
-    An infinite score is no number either: NaN.
-    """
+    """Scores (lanes, sizes) of the models of a fold, and the models."""
     if fold is None:
         return None, models
     scores, kept = [], []
@@ -70,8 +67,7 @@ def _scored_fold(search, models, sizes, score, signed, fold):
         scores.append([score(parts, size) for size in sizes])
         # Without what it has computed for features: those arrays are large.
         kept.append(replace(found, model=replace(found.model)))
-    scores = np.array(scores, float)
-    return np.where(np.isfinite(scores), scores, np.nan), kept
+    return np.array(scores), kept
 
 
 class Parts:
@@ -145,10 +141,11 @@ class Scored:
 
 
 def scored(scorer, model, features, y, weight):
-    """Score of a fitted classifier, with weights if they differ."""
+    """Score of a fitted classifier, with weights if they differ; NaN if infinite."""
     more = {"sample_weight": weight} if np.ptp(weight) > 0 else {}
     with bounded_threads(0):  # as in `fitted`
-        return scorer(model, features, y, **more)
+        score = float(scorer(model, features, y, **more))
+    return score if np.isfinite(score) else np.nan
 
 
 def fitted(classifier, features, y, weight):

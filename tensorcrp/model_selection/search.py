@@ -94,8 +94,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         class, in samples or groups, but not below 2.
     race : bool, default=True
         Whether only the best six lanes (smoothness, rank, ridge), or as many as points
-        are averaged, see all folds. All begin without the longest models, on two folds
-        or a fifth of the samples; the longest follow if the longest so far does best.
+        are averaged, see all folds. All begin on two folds or a fifth of the samples,
+        without the largest of several `n_components`; it follows if the next does best.
     scoring : str or callable, default=None
         As in scikit-learn; None for the classifier's ``score``, the accuracy.
     reg_scale : {"relative", "absolute"}, default="relative"
@@ -271,8 +271,8 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
         groups : array-like of shape (n,), default=None
             Samples of one group stay on one side of a split; a splitter is given them.
         sample_weight : array-like of shape (n,), default=None
-            Weights in every fit and score, and in that of the classifier if it takes
-            them. Folds whose test samples have no weight are left out.
+            Weights in every fit and score, and of the classifier if it takes them. An
+            integer `cv` splits samples with weight; folds that test none are left out.
 
         Returns
         -------

@@ -30,12 +30,14 @@ def folds_of(cv, X, y, groups, weight=None):
     groups : array-like of shape (n,) or None
         An integer `cv` keeps them together, too.
     weight : ndarray of shape (n,), default=None
-        Folds whose test samples have no weight say nothing, and are left out.
+        Samples without weight are in no fold of an integer. Folds of others whose test
+        samples have no weight say nothing, and are left out.
     """
     given = cv
     if isinstance(cv, Integral):
         check_integer("cv", cv, least=2)
-        cv = _stratified(cv, y) if groups is None else _grouped(cv, y, groups)
+        known = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
+        cv = _by_number(cv, y, groups, known)
     # Of samples elsewhere a splitter sees how many there are.
     seen = X if source_of(X).in_memory else np.zeros(len(y))
     splits = check_cv(cv, y, classifier=True).split(seen, y, groups)
@@ -47,6 +49,16 @@ def folds_of(cv, X, y, groups, weight=None):
     known = [(train[weight[train] > 0], test) for train, test in folds]
     _check_folds(known, y, given, " with weight")
     return folds
+
+
+def _by_number(n, y, groups, known):
+    """At most n folds of the samples that are known, groups together."""
+    if groups is not None:
+        groups = _checked_groups(groups, y, known)
+    y = y[known]
+    cv = _stratified(n, y) if groups is None else _grouped(n, y, groups)
+    splits = check_cv(cv, y, classifier=True).split(known, y, groups)
+    return [(known[train], known[test]) for train, test in splits]
 
 
 def _stratified(n, y):
@@ -62,15 +74,22 @@ def _stratified(n, y):
 
 def _grouped(n, y, groups):
     """At most n folds that keep groups together, no more than a class has groups."""
+    counts = [len(np.unique(groups[y == each])) for each in np.unique(y)]
+    return StratifiedGroupKFold(max(2, min(n, *counts)))
+
+
+def _checked_groups(groups, y, known):
+    """Groups of the samples that are known, of which there are two or more."""
     groups = np.asarray(groups)
-    if groups.shape != y.shape or len(np.unique(groups)) < 2:
+    alike = groups.shape == y.shape
+    values = np.unique(groups[known] if alike else groups)
+    if not alike or len(values) < 2:
         raise ValueError(
-            f"groups has the shape {groups.shape} and {len(np.unique(groups))} "
+            f"groups has the shape {groups.shape} and {len(values)} "
             f"different values: it needs one entry for each of the {len(y)} samples, "
             "and two values at least."
         )
-    counts = [len(np.unique(groups[y == each])) for each in np.unique(y)]
-    return StratifiedGroupKFold(max(2, min(n, *counts)))
+    return groups[known]
 
 
 def _with_weight(folds, weight):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorcrp.base.types import Array, Floats, Shape
-from tensorcrp.solver.cp import mode_products
+from tensorcrp.solver.cp import mode_products, working_dtype
 from tensorcrp.solver.linalg import symmetric_gram
 from tensorcrp.solver.products import contract, weighted_sums
 from tensorcrp.solver.rows import BLOCK_BYTES, Rows, empty_rows
@@ -53,7 +53,7 @@ class ArrayRows(Rows):
 
     @classmethod
     def of(cls, array: Array | Rows) -> Rows:
-        """Rows of an array; not copied if rows come last in memory.
+        """Rows of an array; not copied if these are floats that come last in memory.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class ArrayRows(Rows):
         if isinstance(array, Rows):
             return array
         shape = array.shape[1:]
-        last = np.ascontiguousarray(np.moveaxis(array, 0, -1))
+        last = np.ascontiguousarray(np.moveaxis(array, 0, -1), working_dtype(array))
         return cls(last.reshape(prod(shape), len(array)), shape)
 
     @property

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorcrp.base.types import Array, Shape
-from tensorcrp.solver.cp import khatri_rao_of, split_modes
+from tensorcrp.solver.cp import khatri_rao_of, split_modes, working_dtype
 from tensorcrp.solver.products import block_contraction
 
 
@@ -68,7 +68,7 @@ class RowProducts:
             Where the block is among all rows, and the result.
         """
         for part, block in self.blocks(self.block_size):
-            yield part, linear(block.astype(self.dtype, copy=False))
+            yield part, linear(block.astype(working_dtype(self), copy=False))
 
     def side_product(self, factors: Sequence[Array], left: bool) -> Array:
         """Contract the modes of the other side: one pass over the data.
@@ -87,7 +87,8 @@ class RowProducts:
         """
         s, shape = self.split, self.row_shape
         gone = khatri_rao_of(factors[s:] if left else factors[:s], factors)
-        vectors = np.ascontiguousarray(gone.T, self.dtype)  # or data were converted
+        # Of the type of the rows, or these were converted; integers are anyway.
+        vectors = np.ascontiguousarray(gone.T, working_dtype(self))
         kept = shape[:s] if left else shape[s:]
         return self._product(vectors, left, prod(kept)).reshape(-1, *kept, len(self))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorcrp.base.types import Array, Floats, Shape
-from tensorcrp.solver.cp import mode_products
+from tensorcrp.solver.cp import mode_products, working_dtype
 
 if TYPE_CHECKING:
     from tensorcrp.solver.rows import Rows
@@ -61,7 +61,7 @@ class RowSums:
             ``sum_i f_i f_i^T`` of features ``f_i``.
         """
         total = np.zeros((len(projections), len(projections)))
-        weights = projections.T.astype(self.dtype)
+        weights = projections.T.astype(working_dtype(self))
         for _, part in self.mapped(lambda rows: rows.reshape(len(rows), -1) @ weights):
             features = part.astype(float, copy=False)
             total += features.T @ features

@@ -51,13 +51,19 @@ def plan(experiments, only, seed):
 
 
 def part_of(runs, methods=None, splits=None, sizes=None):
-    """Runs of these methods and training sizes, first splits; None for all of them."""
+    """Runs of these methods and training sizes, first splits; None for all of them.
+
+    And the runs of sets that are not there, which say so.
+    """
     return [
         run
         for run in runs
-        if (methods is None or run.method in methods)
-        and (splits is None or run.split < splits)
-        and (sizes is None or run.train in sizes)
+        if not run.checksum
+        or (
+            (methods is None or run.method in methods)
+            and (splits is None or run.split < splits)
+            and (sizes is None or run.train in sizes)
+        )
     ]
 
 

@@ -105,9 +105,11 @@ def _run(args):
         check_page(args.page, experiments)
     folder = check_output(args.out)
     whole = plan(experiments, args.only, args.seed)
-    known = list(dict.fromkeys(run.method for run in whole))
-    check_names("method of these experiments", args.methods or [], known)
-    _check_sizes(args.per_class or [], whole)
+    there = [run for run in whole if run.checksum]
+    if there:  # rows of all other sets say why these cannot be run
+        known = list(dict.fromkeys(run.method for run in there))
+        check_names("method of these experiments", args.methods or [], known)
+        _check_sizes(args.per_class or [], there)
     runs = part_of(whole, args.methods, args.splits, args.per_class)
     store = Store(folder / "rows.jsonl", say, run_defect)
     run_all(runs, store, args.jobs)
