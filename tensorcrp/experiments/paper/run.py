@@ -128,7 +128,7 @@ def _check_sizes(wanted, runs):
     for size in wanted:
         if size not in known:
             raise BadRequest(
-                f"--per-class {size:g}: these experiments have no such training size, "
+                f"--per-class {size_words(size).removesuffix(' per class')}: these experiments have no such training size, "
                 f"but {', '.join(known.values())}."
             )
 
