@@ -127,8 +127,9 @@ def _check_sizes(wanted, runs):
     known = {run.train: size_words(run.train) for run in runs}
     for size in wanted:
         if size not in known:
+            number = size_words(size).removesuffix(" per class")
             raise BadRequest(
-                f"--per-class {size_words(size).removesuffix(' per class')}: these experiments have no such training size, "
+                f"--per-class {number}: these experiments have no such training size, "
                 f"but {', '.join(known.values())}."
             )
 
