@@ -219,21 +219,7 @@ def _check_none_lost(found, samples):
 
 def _classes(samples, noun):
     """Names of the classes, and the number of each file's class."""
-    missing = [
-        f
-        for f, label in zip(samples.files, samples.labels, strict=True)
-        if label is None
-    ]
-    if 0 < len(missing) < len(samples.files):
-        raise ValueError(
-            f"{len(missing)} of {len(samples.files)} {noun}s have no label, first "
-            f"{missing[0]}: leave them out, or give them one."
-        )
-    if missing:
-        raise ValueError(
-            f"{missing[0]} has no label: put the files of each class into a subfolder "
-            "of its own, folder/class/file, or pass target= for a file of arrays."
-        )
+    _check_all_labelled(samples, noun)
     classes, codes, counts = np.unique(
         samples.labels, return_inverse=True, return_counts=True
     )
@@ -254,3 +240,19 @@ def _classes(samples, noun):
             "remove the class."
         )
     return classes, codes
+
+
+def _check_all_labelled(samples, noun):
+    """Reject files without a label, whether some or all."""
+    pairs = zip(samples.files, samples.labels, strict=True)
+    missing = [file for file, label in pairs if label is None]
+    if 0 < len(missing) < len(samples.files):
+        raise ValueError(
+            f"{len(missing)} of {len(samples.files)} {noun}s have no label, first "
+            f"{missing[0]}: leave them out, or give them one."
+        )
+    if missing:
+        raise ValueError(
+            f"{missing[0]} has no label: put the files of each class into a subfolder "
+            "of its own, folder/class/file, or pass target= for a file of arrays."
+        )
