@@ -90,6 +90,15 @@ def test_right_answers_from_gram_matrices_are_those_of_the_svm(make_samples):
     assert found.tolist() == wanted
 
 
+def test_the_origin_and_the_unit_of_features_do_not_matter_to_the_svm(make_samples):
+    X, y = make_samples((6,), n=90, n_classes=3, seed=2)
+    moved = 1e-3 * X + 50 * np.arange(6)
+    counts, also = (svm_right(A[:50], y[:50], A[50:], y[50:]) for A in (X, moved))
+    assert counts.tolist() == also.tolist()
+    guesses, same = (svm(A[:50], y[:50], A[50:], COSTS[0]) for A in (X, moved))
+    assert (guesses == same).all()
+
+
 def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples):
     """In every fold: fit, SVM on features of that part, count on the others."""
     X, y = make_samples((5, 4), n=80, n_classes=3, seed=5)
@@ -100,10 +109,12 @@ def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples
         for i, reg in enumerate(how.settings):
             lda = RidgeLDA(reg=reg).fit(part.X[train], part.y[train])
             mine, others = (lda.transform(part.X[ids]) for ids in (train, test))
-            unit = np.sqrt((mine**2).sum(axis=1).mean())
+            mean = mine.mean(axis=0)
+            unit = np.sqrt(((mine - mean) ** 2).sum(axis=1).mean())
+            mine, others = (mine - mean) / unit, (others - mean) / unit
             for j, C in enumerate(COSTS):
-                svc = SVC(kernel="linear", C=C).fit(mine / unit, part.y[train])
-                right[i, j] += (svc.predict(others / unit) == part.y[test]).sum()
+                svc = SVC(kernel="linear", C=C).fit(mine, part.y[train])
+                right[i, j] += (svc.predict(others) == part.y[test]).sum()
     found = row["classifiers"]["SVM"]
     costs = [middle_of_best(line) for line in right]
     assert found["C"] == [COSTS[j] for j in costs]

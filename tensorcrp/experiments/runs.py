@@ -35,7 +35,7 @@ from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.registry import for_workers, in_worker, method
 from tensorcrp.experiments.store import row_key
 
-PROTOCOL = 2  # to be raised when the same run would give another row
+PROTOCOL = 3  # to be raised when the same run would give another row
 
 
 @dataclass(frozen=True)
