@@ -210,8 +210,27 @@ class ClassScatter(Mergeable):
         if metric is None or metric.is_plain:
             return self.trace
         if metric not in self._energies:  # one pass, however many ridges there are
-            self._energies[metric] = self.within.energy(metric.roots(self.shape))
+            roots = metric.roots(self.shape)
+            energy = self.within.energy(roots) + self.lost_energy(roots)
+            self._energies[metric] = energy
         return self._energies[metric]
+
+    def lost_energy(self, matrices: Sequence[Array | None]) -> float:
+        """What `missing` becomes after mode products, lost alike in all directions.
+
+        Parameters
+        ----------
+        matrices : sequence of ndarray (r_m, l_m) or None
+            One per mode; None leaves its mode as it is.
+
+        Returns
+        -------
+        float
+            ``missing / P`` times the sum of squares of ``M_1 kron ... kron M_N``.
+        """
+        pairs = zip(matrices, self.shape, strict=True)
+        each = (1.0 if M is None else np.square(M).sum() / size for M, size in pairs)
+        return float(self.missing * prod(each))
 
     @cached_property
     def _energies(self):

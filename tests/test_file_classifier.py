@@ -21,6 +21,7 @@ import pandas
 import pytest
 from scipy.io import savemat
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import (
@@ -1170,6 +1171,20 @@ def test_a_class_that_no_fold_knows_makes_no_file_less_sure(tmp_path):
         scores = model.predict_files(X).scores
         assert (scores.argmax(axis=1) == y).mean() > 0.9
         assert np.median(scores.max(axis=1)) > least
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_scores_of_pairs_of_classes_are_not_scores_of_classes(n_classes, tmp_path):
+    y = np.arange(12 * n_classes) % n_classes
+    X = np.random.default_rng(0).standard_normal((len(y), 4, 5))
+    X += 2 * np.eye(4, 5)[y, None]
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    svm = SVC(decision_function_shape="ovo")
+    model = FileClassifier(svm, search=GRID, cv=2).fit(tmp_path / "a.npz")
+    assert model.held_out_.scores.shape == (len(y), n_classes)
+    labels = model.classes_[model.model_.predict(X)]
+    assert (np.asarray(model.predict_files(X).labels) == labels).all()
+    assert model.scores_["accuracy"] > 0.8
 
 
 def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):

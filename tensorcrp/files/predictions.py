@@ -143,9 +143,11 @@ def scores_of(model, X):
     if hasattr(classifier, "predict_proba") and not _is_one_neighbour(last):
         shares = classifier.predict_proba(features)
         return np.log(np.maximum(shares, np.finfo(float).tiny)), True
-    if hasattr(classifier, "decision_function"):
+    if hasattr(classifier, "decision_function") and not _scores_pairs(last):
         values = classifier.decision_function(features)
-        return (_two_columns(values) if values.ndim == 1 else values), False
+        values = _two_columns(values) if values.ndim == 1 else values
+        if values.shape[1] == len(classifier.classes_):
+            return values, False
     labels = np.asarray(classifier.predict(features))
     return (labels[:, None] == classifier.classes_).astype(float), False
 
@@ -164,6 +166,11 @@ def _by_means(classifier, features):
 
 def _two_columns(values):
     return np.column_stack([-values, values])
+
+
+def _scores_pairs(classifier):
+    """Whether its scores are of pairs of classes: of three there are three, too."""
+    return getattr(classifier, "decision_function_shape", "ovr") == "ovo"
 
 
 def _is_one_neighbour(classifier):
