@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import chdir, redirect_stdout
@@ -397,6 +398,17 @@ def test_the_cache_is_used_again(places, tmp_path, monkeypatch):
     np.testing.assert_array_equal(again, scores)
 
 
+def test_the_cache_knows_files_that_could_not_be_read(places, tmp_path):
+    root = tmp_path / "clips"
+    shutil.copytree(places[0] / "train", root)
+    first = next((root / "right").iterdir())
+    first.write_bytes(first.read_bytes()[:50])
+    how = {**QUICK, "motion": "none", "cache": tmp_path / "cache"}
+    assert len(FileClassifier(**how, on_error="skip").fit(root).skipped_) == 1
+    with pytest.raises(ValueError, match=first.name):
+        FileClassifier(**how).fit(root)
+
+
 def test_without_a_cache_clips_are_a_temporary_map(places, tmp_path, monkeypatch):
     """Which every process maps, and of which nothing is left, also after Ctrl-C."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -567,10 +579,14 @@ def test_rules_of_groups(tmp_path):
     table = tmp_path / "people.csv"
     table.write_text("file,who\n1.mp4,x\nbo/2.mp4,y\na/run/anna/3.mp4,x\n")
     assert file_groups(f"{table}:who", files).tolist() == ["x", "y", "x"]
+    assert file_groups(r"(\d)\.mp3|(\d)\.mp4", files).tolist() == ["1", "2", "3"]
+    table.write_text("file,group\n1.mp4,x\n1.mp4,x\n2.mp4,y\n3.mp4,x\n2.mp4,z\n")
     for rule, words in {
         "(": "not a regular expression",
         "eva": "does not occur in a/walk/anna/1.mp4",
-        str(table): "no column 'group'",
+        f"{table}:who": "no column 'who'",
+        str(table): "has 2.mp4 twice, in 'y' and in 'z'; give paths, such as CLASS/2",
+        r"mp4|(\d)\.mp3": "no group in parentheses of .* takes part in a/walk/anna/1",
     }.items():
         with pytest.raises(ValueError, match=words):
             file_groups(rule, files)
@@ -609,6 +625,12 @@ def test_groups_are_not_on_both_sides_of_given_folders(tmp_path):
     table.write_text("\n".join(["file,group", *rows]))
     with pytest.raises(ValueError, match="is empty: copy it again"):
         model.fit(data, groups=f"{table}:group")
+
+
+def test_a_class_that_only_the_test_has_is_rejected_before_work(tmp_path):
+    folders(tmp_path / "data", "train/a", "train/b", "test/a", "test/b", "test/zebra")
+    with pytest.raises(ValueError, match=r"test has the class zebra, which .*train"):
+        FileClassifier(**QUICK).fit(tmp_path / "data")
 
 
 def folders(root, *names):

@@ -26,7 +26,7 @@ import numpy as np
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.scatter import ClassScatter
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.metric import Metric
+from tensorcrp.solver.metric import Metric, isotropic_energy
 
 MOST_ROWS = 2048  # largest number of rows whose inner products are formed
 LARGEST_RIDGE = 1e3  # no scatter beyond the identity: S says nothing
@@ -75,8 +75,9 @@ def _moments(scatter, metric):
     square, energy = _all_moments(rows, roots)
     if scatter.missing > 0:  # m K more: K = S_1^2 kron ... kron S_N^2 of the roots S_m
         twice, m = [_squared(S) for S in roots], scatter.missing / prod(scatter.shape)
-        square += 2 * m * rows.energy(twice) + m * scatter.lost_energy(twice)
-        energy += scatter.lost_energy(roots)
+        square += 2 * m * rows.energy(twice)
+        square += m * scatter.missing * isotropic_energy(twice, scatter.shape)
+        energy += scatter.missing * isotropic_energy(roots, scatter.shape)
     return square, energy
 
 

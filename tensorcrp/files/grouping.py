@@ -112,8 +112,14 @@ def _from_pattern(rule, files):
         match = pattern.search(file)
         if match is None:
             raise ValueError(f"groups {rule!r} does not occur in {file}.")
-        found.append(match[1] if pattern.groups else match[0])
-    return np.array([str(each) for each in found])
+        parts = match.groups() if pattern.groups else (match[0],)
+        group = next((part for part in parts if part is not None), None)
+        if group is None:
+            raise ValueError(
+                f"no group in parentheses of {rule!r} takes part in {file}."
+            )
+        found.append(group)
+    return np.array(found)
 
 
 def _from_table(path, column, files):
@@ -126,7 +132,14 @@ def _from_table(path, column, files):
                 "needs a column 'file', with paths or names of files, and a column of "
                 f"groups: 'group', or COLUMN in {path}:COLUMN."
             )
-    known = {os.path.normpath(row["file"]): row[column] for row in rows}
+    known = {}
+    for row in rows:
+        file = os.path.normpath(row["file"])
+        if known.setdefault(file, row[column]) != row[column]:
+            raise ValueError(
+                f"groups {path!r} has {file} twice, in {known[file]!r} and in "
+                f"{row[column]!r}; give paths, such as CLASS/{os.path.basename(file)}."
+            )
     return np.array([_looked_up(path, known, file) for file in files])
 
 
