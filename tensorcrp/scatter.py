@@ -10,7 +10,7 @@ the first term of the denominator in the paper's objective (4). With at most P s
 (P entries per sample) the rows are centred samples, one fewer per class; with more they
 are a triangular factor of P rows, from a QR decomposition or from products.
 A root too large for memory is not formed: its rows are read from the samples when they
-are needed (`CentredRows`). Roots of batches merge, see `Mergeable`. No projections here.
+are needed (`CentredRows`). Roots of batches merge (`Mergeable`). No projections here.
 """
 
 from __future__ import annotations
