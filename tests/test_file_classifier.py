@@ -21,6 +21,7 @@ import numpy as np
 import pandas
 import pytest
 from scipy.io import savemat
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
@@ -1196,6 +1197,21 @@ def test_a_class_that_no_fold_knows_makes_no_file_less_sure(tmp_path):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_nearest_means_of_every_kind_predict_as_they_are(tmp_path):
+    y = np.arange(36) % 3
+    X = np.random.default_rng(0).standard_normal((36, 4, 5)) + 2 * np.eye(4, 5)[y, None]
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    for classifier in (
+        NearestCentroid(),
+        NearestCentroid(priors="empirical"),
+        NearestCentroid(metric="manhattan"),
+    ):
+        model = FileClassifier(classifier, search=GRID, cv=2).fit(tmp_path / "a.npz")
+        labels = model.classes_[model.model_.predict(X)]
+        found = np.asarray(model.predict_files(X).labels)
+        assert (found == labels).mean() > 0.9, classifier
+
+
 def test_scores_of_pairs_of_classes_are_not_scores_of_classes(n_classes, tmp_path):
     y = np.arange(12 * n_classes) % n_classes
     X = np.random.default_rng(0).standard_normal((len(y), 4, 5))

@@ -203,17 +203,22 @@ def affine(step):
     )
 
 
+def is_nearest_mean(classifier):
+    """Whether it is scikit-learn's, by plain distances and with classes as likely."""
+    if type(classifier) is not NearestCentroid or classifier.metric != "euclidean":
+        return False
+    return np.allclose(classifier.class_prior_, 1 / len(classifier.classes_))
+
+
 def linear_classifier(classifier):
     """Weights (c, h) and constants (c,) whose largest score is the prediction.
 
     Of two classes, scores differ by the decision function.
     """
-    if isinstance(classifier, NearestCentroid):
-        uniform = np.allclose(classifier.class_prior_, 1 / len(classifier.classes_))
-        if classifier.metric == "euclidean" and uniform:
-            centres = np.asarray(classifier.centroids_)
-            return 2 * centres, -(centres**2).sum(axis=1)  # |x|^2 - |x - m|^2
-    elif hasattr(classifier, "coef_") and hasattr(classifier, "intercept_"):
+    if is_nearest_mean(classifier):
+        centres = np.asarray(classifier.centroids_)
+        return 2 * centres, -(centres**2).sum(axis=1)  # |x|^2 - |x - m|^2
+    if hasattr(classifier, "coef_") and hasattr(classifier, "intercept_"):
         weights = np.atleast_2d(classifier.coef_)
         constants = np.zeros(len(weights)) + classifier.intercept_
         if len(classifier.classes_) == 2 and len(weights) == 1:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp.base.one_by_one import features_of_each, scoring_each
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.files.linear import linear_classifier
+from tensorcrp.files.linear import is_nearest_mean, linear_classifier
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def scores_of(model, X):
     if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
         values = classifier.decision_function(features)  # not rounded to 0 and 1
         return (_two_columns(values / 2) if values.ndim == 1 else values), True
-    if type(classifier) is NearestCentroid and classifier.priors == "uniform":
+    if is_nearest_mean(classifier):
         return _by_means(classifier, features), True
     if hasattr(classifier, "predict_proba") and not _is_one_neighbour(last):
         shares = classifier.predict_proba(features)
