@@ -18,6 +18,7 @@ from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
 from tensorcrp.files.reading import SIZE, described, read_files
+from tensorcrp.files.recordings import label_texts
 from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import best_share, held_out_scores, temperatures, tempered
 from tensorcrp.video import train_test_folders
@@ -212,7 +213,7 @@ def _one_each(values, files, name):
             raise ValueError(
                 f"{name} has no {what} for {file}: leave that one out, or give it one."
             )
-    return [str(each) for each in values]
+    return label_texts(np.asarray(values))
 
 
 def _check_none_lost(found, samples):
