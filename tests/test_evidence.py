@@ -93,11 +93,11 @@ def test_right_answers_from_gram_matrices_are_those_of_the_svm(make_samples):
 
 def test_the_origin_and_the_unit_of_features_do_not_matter_to_the_svm(make_samples):
     X, y = make_samples((6,), n=90, n_classes=3, seed=2)
-    moved = 1e-3 * X + 50 * np.arange(6)
-    counts, also = (svm_right(A[:50], y[:50], A[50:], y[50:]) for A in (X, moved))
-    assert counts.tolist() == also.tolist()
-    guesses, same = (svm(A[:50], y[:50], A[50:], COSTS[0]) for A in (X, moved))
-    assert (guesses == same).all()
+    moved, how = 1e-3 * X + 50 * np.arange(6), method("raw")
+    first, second = (counted(how, halves(A, y))[0] for A in (X, moved))
+    assert first["classifiers"] == second["classifiers"]
+    as_they_are = replace(halves(moved, y), centred=False)
+    assert (as_they_are.moved(moved, X)[0] == moved).all()
 
 
 def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples):
@@ -121,9 +121,8 @@ def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples
     assert found["C"] == [COSTS[j] for j in costs]
     assert found["cv_right"] == right.max(axis=1).tolist()
     lda = RidgeLDA(reg=how.settings[0]).fit(part.X, part.y)
-    guess = svm(
-        *(lda.transform(part.X), part.y, lda.transform(part.X_test)), found["C"][0]
-    )
+    mine, others = part.moved(lda.transform(part.X), lda.transform(part.X_test))
+    guess = svm(mine, part.y, others, found["C"][0])
     assert found["right"][0] == (guess == part.y_test).sum()
 
 
