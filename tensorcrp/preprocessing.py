@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from tensorcrp.base.gate import UNLABELLED, check_samples, check_tensor
 from tensorcrp.base.namespace import followed
 from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.sample_steps import SampleTransformer
 from tensorcrp.base.state import OneState
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.solver.cp import working_dtype
@@ -57,7 +58,7 @@ def _other_pixels(fitted, found):
     return after_fractions or after_bytes
 
 
-class Motion(OneState, TransformerMixin, BaseEstimator):
+class Motion(OneState, SampleTransformer, TransformerMixin, BaseEstimator):
     """Change over time, in place of the values themselves.
 
     Parameters

@@ -36,6 +36,7 @@ RANK = {
     "base.validation": 0,
     "base.notebook": 1,
     "base.one_by_one": 1,
+    "base.sample_steps": 1,
     "base.state": 1,
     "base.targets": 1,
     "solver": 1,

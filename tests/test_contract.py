@@ -17,6 +17,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import threadpoolctl
 from pairs import pairs
 from sklearn.base import clone
@@ -28,6 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from tensorly.cp_tensor import CPTensor, cp_to_tensor
 
 from tensorcrp import ClassScatter, TensorCRP
+from tensorcrp.preprocessing import Motion
+from tensorcrp.signals import ChannelImputer, ChannelScaler
 
 SHAPES = [(7,), (4, 3), (3, 2, 4), (2, 3, 2, 2), (2, 2, 3, 1, 2), (2, 1, 2, 2, 2, 2)]
 orders = pytest.mark.parametrize(
@@ -220,6 +223,41 @@ def test_pandas_output(shape):
     np.testing.assert_array_equal(
         model.inverse_transform(frame), plain.inverse_transform(plain.transform(X))
     )
+
+
+STEPS = [Motion("centred"), ChannelScaler(), ChannelImputer()]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize("shape", [(6,), (5, 6), (3, 2, 4)], ids=str)
+def test_frames_hold_2d_samples_and_others_stay_arrays(step, shape):
+    X, y = samples(shape)
+    expected = make_pipeline(step, crp(2)).fit(X, y).transform(X)
+    model = make_pipeline(clone(step), crp(2)).set_output(transform="pandas")
+    for frame in (model.fit_transform(X, y), model.transform(X)):
+        assert list(frame.columns) == ["tensorcrp0", "tensorcrp1"]
+        np.testing.assert_array_equal(frame.to_numpy(), expected)
+    kind = pd.DataFrame if len(shape) == 1 else np.ndarray
+    with sklearn.config_context(transform_output="pandas"):
+        assert type(clone(step).fit_transform(X)) is type(model[0].transform(X)) is kind
+
+
+@pytest.mark.parametrize("steps", [*[[step] for step in STEPS], STEPS, STEPS[::-1]])
+def test_names_of_features_after_steps_from_samples_to_samples(steps):
+    X, y = samples((5, 6))
+    model = make_pipeline(*map(clone, steps), crp(2)).fit(X, y)
+    assert list(model.get_feature_names_out()) == ["tensorcrp0", "tensorcrp1"]
+    names = model[:-1].get_feature_names_out()
+    word = "motion" if isinstance(steps[0], Motion) else "x"
+    own = "motion" if isinstance(steps[-1], Motion) else word
+    assert list(names) == [f"{own}{i}" for i in range(30)]
+
+
+def test_names_of_columns_that_do_not_fit_are_an_error():
+    X, y = samples((7,))
+    for model in (crp(2).fit(X, y), ChannelScaler().fit(X)):
+        with pytest.raises(ValueError, match="input_features"):
+            model.get_feature_names_out(["one", "two"])
 
 
 def data_frame(X):

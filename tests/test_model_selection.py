@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from joblib import parallel_backend
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -496,3 +497,18 @@ def test_balanced_classes_in_a_search():
     np.testing.assert_allclose(*shares, atol=1e-6)
     even = TensorCRPCV(LogisticRegression(max_iter=1000), **grid).fit(X, y)
     assert (balanced.predict(X) == 1).sum() > (even.predict(X) == 1).sum()
+
+
+@pytest.mark.parametrize("distance", ["both", ("cosine", "both")])
+def test_data_frames_as_output_change_no_search(distance):
+    X, y = samples()
+    search = TensorCRPCV(
+        LogisticRegression(), ranks=(1,), regs=(0.1, 1.0), cv=2, distance=distance
+    )
+    expected = clone(search).fit(X, y)
+    with sklearn.config_context(transform_output="pandas"):
+        found = search.fit(X, y)
+        inside = found.predict_proba(X)
+    assert_array_equal(inside, expected.predict_proba(X))
+    assert_array_equal(inside, found.predict_proba(X))
+    assert not hasattr(found.estimator_, "feature_names_in_")

@@ -57,7 +57,6 @@ class TensorTransformer(
         def fit_transform(
             self, X: ArrayLike | Stored, y: ArrayLike | None = None, **fit_params: Any
         ) -> Floats: ...
-        def get_feature_names_out(self, input_features: Any = None) -> Array: ...
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
         def set_output(
@@ -123,6 +122,24 @@ class TensorTransformer(
     def _basis(self):
         """Flattened tensors (h, P) that a unit of each feature adds to a sample."""
         return self.components_.reshape(len(self.components_), -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the features.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns of 2-D samples, which are only checked. Of other
+            samples they are ignored: the steps of a pipeline count entries differently.
+
+        Returns
+        -------
+        ndarray of str
+            The class in lower case and a number.
+        """
+        check_is_fitted(self)
+        columns = input_features if len(self.input_shape_) == 1 else None
+        return super().get_feature_names_out(columns)
 
     @property
     def _n_features_out(self):

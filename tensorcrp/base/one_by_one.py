@@ -116,8 +116,8 @@ class _ScoresOfEach:
     """``decision_function`` of a linear classifier, for each row of features alone."""
 
     def decision_function(self, X):
-        weights = np.atleast_2d(self.coef_)
+        X, weights = np.asarray(X), np.atleast_2d(self.coef_)  # X may be a data frame
         dtype = np.result_type(X, weights)
-        both = (each.astype(dtype, copy=False) for each in (np.asarray(X), weights))
+        both = (each.astype(dtype, copy=False) for each in (X, weights))
         values = features_of_each(*both) + self.intercept_
         return values[:, 0] if len(weights) == 1 else values

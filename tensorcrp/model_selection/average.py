@@ -27,7 +27,7 @@ from sklearn.metrics import check_scoring
 
 from tensorcrp.base.shrinkage import white_root
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.model_selection.distances import DistanceFeatures
+from tensorcrp.model_selection.distances import DistanceFeatures, seen_features
 from tensorcrp.model_selection.fold_scores import fitted, scored, within_scatter
 from tensorcrp.model_selection.folds import Search, features_of
 from tensorcrp.model_selection.grid import Grid
@@ -184,8 +184,8 @@ class Average:
         scores = []
         for (distance, classifier), scorer in zip(candidates, scorers, strict=True):
             seen = DistanceFeatures(distance).fit(stack[train], sample_weight=w_train)
-            model = seen.transform(stack[train]), y[train], w_train
+            model = seen_features(seen, stack[train]), y[train], w_train
             model = fitted(classifier, *model)
-            some = seen.transform(stack[test]), y[test], w_test
+            some = seen_features(seen, stack[test]), y[test], w_test
             scores.append(scored(scorer, model, *some))
         return scores

@@ -14,7 +14,7 @@ from tensorcrp.base.types import Floats
 from tensorcrp.crp import TensorCRP
 from tensorcrp.model_selection.average import Average
 from tensorcrp.model_selection.classified import FeatureClassifier, classifiers_of
-from tensorcrp.model_selection.distances import DistanceFeatures
+from tensorcrp.model_selection.distances import DistanceFeatures, seen_features
 from tensorcrp.model_selection.fold_scores import fitted
 from tensorcrp.model_selection.folds import features_of
 from tensorcrp.model_selection.scores import check_scores, results_of, warn_of_ends
@@ -75,5 +75,5 @@ class ChosenModels(FeatureClassifier):
         features = features_of(search.X, self.projections_)
         self.distances_ = DistanceFeatures(distance)
         self.distances_.fit(features, sample_weight=search.weight)
-        seen = self.distances_.transform(features)
+        seen = seen_features(self.distances_, features)
         self.estimator_ = fitted(classifier, seen, search.y, search.weight)

@@ -24,6 +24,7 @@ from tensorcrp.base.notebook import search_summary, with_summary
 from tensorcrp.base.one_by_one import scoring_each
 from tensorcrp.base.resources import bounded_threads
 from tensorcrp.base.types import Array, DaskArray, Samples, Stored
+from tensorcrp.model_selection.distances import seen_features
 from tensorcrp.storage.sources import map_samples
 
 
@@ -134,7 +135,8 @@ def classifiers_of(search):
 def _by_classifier(distances, classifier, method, features):
     """What a method of a fitted classifier says of features (n, H)."""
     with bounded_threads(0):  # a limit of the classifier's own would cross ours
-        return getattr(scoring_each(classifier), method)(distances.transform(features))
+        seen = seen_features(distances, features)
+        return getattr(scoring_each(classifier), method)(seen)
 
 
 def _of_features(features, classifier, X):

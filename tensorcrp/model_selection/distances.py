@@ -7,6 +7,7 @@ training samples.
 
 from __future__ import annotations
 
+from inspect import unwrap
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -137,6 +138,24 @@ class DistanceFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return names
         units = [f"{name}_unit" for name in names]
         return np.concatenate([names, np.array(units, dtype=object)])
+
+
+def seen_features(distances: DistanceFeatures, features: Floats) -> Floats:
+    """Features as a classifier of ours sees them: arrays, whatever ``set_output`` says.
+
+    Parameters
+    ----------
+    distances : DistanceFeatures
+        Fitted.
+    features : ndarray of shape (n, h)
+        Features.
+
+    Returns
+    -------
+    ndarray of shape (n, h), or (n, 2 h) for both
+        What `DistanceFeatures.transform` returns by default.
+    """
+    return unwrap(DistanceFeatures.transform)(distances, features)
 
 
 def nearest(train, test):

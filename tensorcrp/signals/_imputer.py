@@ -16,17 +16,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tensorcrp.base.gate import compare_shape
 from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_integer, check_real
+from tensorcrp.base.sample_steps import EntryNames, SampleTransformer
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.base.validation import reject_unusable
 
 
-class ChannelImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ChannelImputer(SampleTransformer, EntryNames, TransformerMixin, BaseEstimator):
     """Fill missing channels with their best linear guess, given the other channels.
 
     Training samples and new samples are filled in the same way, without labels: those

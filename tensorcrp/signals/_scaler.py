@@ -11,19 +11,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tensorcrp.base.gate import compare_shape
 from tensorcrp.base.namespace import checked_host, followed
 from tensorcrp.base.parameters import check_choice, check_integer
+from tensorcrp.base.sample_steps import EntryNames, SampleTransformer
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.base.validation import check_finite, reject_unusable
 
 CENTRES = ("channel", "sample", "none")
 
 
-class ChannelScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ChannelScaler(SampleTransformer, EntryNames, TransformerMixin, BaseEstimator):
     """Subtract the mean of each channel and divide by its standard deviation.
 
     Both are taken over the training samples and over all other modes. Nothing of the
