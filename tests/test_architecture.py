@@ -102,7 +102,6 @@ SHORT = {
     "files.cache": "decoded clips on disk",
     "files.samples": "what the readers return",
     "model_selection.chosen": "what a search does once it has scores",
-    "model_selection.request": "what a search is asked for",
     "plotting.style": "colours and markers",
     "report.class_samples": "examples of classes, for two reports",
     "storage.device_samples": "statistics of samples on a device",

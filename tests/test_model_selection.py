@@ -1,13 +1,16 @@
 """TensorCRPCV: the plain grid search's answers, at a fraction of its fits."""
 
+import re
+
 import numpy as np
 import pytest
 import sklearn
 from joblib import parallel_backend
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -17,6 +20,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from tensorcrp import TensorCRP, TensorCRPCV
@@ -458,6 +462,19 @@ def test_a_fold_without_test_samples_is_an_error():
         ({"smooth": ()}, "smooth must be a list or tuple"),
         ({"smooth": 1.0}, "smooth must be a list or tuple"),
         ({"smooth": (-1.0,)}, "each of smooth must be a finite number"),
+        ({"ordered": "ab"}, "ordered='ab' must be None or a sequence of True and"),
+        ({"ordered": 2}, "ordered=2 must be None or a sequence of True and False"),
+        ({"ordered": (0.5, 2)}, "ordered=(0.5, 2) must be None or a sequence of"),
+        ({"estimator": Ridge()}, "estimator=Ridge() is not a classifier; give one"),
+        ({"estimator": PCA()}, "estimator=PCA() is not a classifier; give one"),
+        (
+            {"estimator": SVC(), "scoring": "neg_log_loss"},
+            "scoring='neg_log_loss' cannot score estimator=SVC(): SVC has none of",
+        ),
+        (
+            {"estimator": [KNeighborsClassifier(), SVC()], "scoring": "roc_auc_ovr"},
+            "scoring='roc_auc_ovr' cannot score estimator=SVC(): SVC has none of",
+        ),
         ({"ordered": (True,)}, "has 1 entries, but samples have 2 modes"),
         ({"average": 0}, "average must be an integer of at least 1"),
         (
@@ -476,10 +493,24 @@ def test_bad_parameters_are_named_before_any_fold(parameters, words, monkeypatch
     monkeypatch.setattr(module, "score_points", None)  # calling it would be an error
     X, y = samples()
     search = TensorCRPCV(**parameters)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=re.escape(words)):
         search.fit(X, y)
     with pytest.raises(NotFittedError):
         search.predict(X)
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr"])
+def test_default_candidates_without_probabilities_are_left_out(scoring):
+    X, y = samples()
+    y = np.array(["a", "b", "c"])[y]
+    search = TensorCRPCV(ranks=(1,), regs=(0.1, 1.0), cv=2, scoring=scoring)
+    search.set_params(distance=["cosine", "both"]).fit(X, y)
+    assert isinstance(search.estimator_, KNeighborsClassifier)
+    assert {each["estimator"] for each in search.candidates_} == {
+        str(KNeighborsClassifier(1))
+    }
+    accuracy = search.set_params(scoring="f1_macro").fit(X, y)
+    assert len(accuracy.candidates_) == 4  # labels are all that it needs
 
 
 def test_balanced_classes_in_a_search():

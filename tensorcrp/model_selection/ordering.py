@@ -17,6 +17,7 @@ from tensorcrp.scatter import ClassScatter
 ALIKE = 0.8  # ordered modes of real data had 0.06 to 0.76, others 0.9 to 1.5
 SHORTEST = 4  # slices; three colours are too few to be smoothed
 ROWS_LOOKED_AT = 1024
+FLAGS = (bool, np.bool_, int, np.integer)
 
 
 def propose_ordered(scatter: ClassScatter) -> list[bool]:
@@ -65,12 +66,23 @@ def check_ordered(given, order):
     """One flag per mode; all modes of None."""
     if given is None:
         return [True] * order
+    if not _are_flags(given):
+        raise ValueError(
+            f"ordered={given!r} must be None or a sequence of True and False, one for "
+            "each mode of a sample."
+        )
     if len(given) != order:
         raise ValueError(
             f"ordered={given!r} has {len(given)} entries, but samples have {order} "
             "modes: give True or False for each mode."
         )
     return [bool(each) for each in given]
+
+
+def _are_flags(given):
+    if isinstance(given, str) or not np.iterable(given):
+        return False
+    return all(isinstance(each, FLAGS) and each in (0, 1) for each in given)
 
 
 def strengths_of(smooth, ordered):

@@ -43,7 +43,7 @@ from tensorcrp.model_selection.folds import Search
 from tensorcrp.model_selection.request import (
     check_request,
     grid_of,
-    options_of,
+    scorable_options,
     spec_of,
 )
 from tensorcrp.model_selection.selection import score_points
@@ -64,9 +64,9 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
     estimator : classifier or sequence of classifiers, default=None
         Classifier of the features. Of several, the first scores the points of the grid,
         and the folds choose one for averaged features. None means
-        ``KNeighborsClassifier(1)`` and ``SVC(C=10)``, or with `class_weight` a
-        LogisticRegression, which takes weights. LDA of averaged features, many and much
-        alike, needs shrinkage. `predict_proba` and
+        ``KNeighborsClassifier(1)`` and ``SVC(C=10)``, if `scoring` can score them, or
+        with `class_weight` a LogisticRegression, which takes weights. LDA of averaged
+        features, many and much alike, needs shrinkage. `predict_proba` and
         `decision_function` are there if the chosen classifier has them.
     ranks : sequence of int or "full", default=(1, 2, "full")
         Ranks to try. "full" is ridge LDA on vectorised samples.
@@ -289,7 +289,7 @@ class TensorCRPCV(ChosenModels, TensorTransformer):
             spec, shape = spec_of(new, max(grid.sizes)), new.sample_shape_
             metrics = [metric_of(each, None, shape) for each in grid.smooths]
             search = Search(X, y, weight, spec, metrics, fewest, new.max_memory)
-            options = options_of(new, X)
+            options = scorable_options(new, X, y)
             with bounded_threads(X.nbytes, SMALL_PASSES):
                 scores, seen, models = score_points(search, grid, folds, options)
                 best = new._choose(grid, scores, seen)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring
 
 from tensorcrp.base.parameters import (
@@ -70,6 +71,8 @@ class Options:
         """Reject bad values."""
         check_values("distance", self.distances)
         check_values("estimator", self.classifiers)
+        for classifier in self.classifiers:
+            _check_classifier(classifier)
         for distance in self.distances:
             check_choice("distance", distance, DISTANCES)
         check_flag("race", self.race)
@@ -94,6 +97,16 @@ class Options:
         classifier = self.classifiers[0]
         scorer = check_scoring(classifier, self.scoring)
         return Scored(classifier, scorer, self.white)
+
+
+def _check_classifier(classifier):
+    """Reject what predicts numbers, or nothing, instead of classes."""
+    tagged = hasattr(classifier, "__sklearn_tags__")  # others are taken at their word
+    if not hasattr(classifier, "predict") or (tagged and is_regressor(classifier)):
+        raise ValueError(
+            f"estimator={classifier} is not a classifier; give one, such as "
+            "LogisticRegression()."
+        )
 
 
 def one_seed(random_state):
