@@ -1,5 +1,9 @@
 """MNE's objects as tensors: values and names of every mode, nothing that leaks."""
 
+import re
+from pathlib import Path
+from textwrap import dedent
+
 import mne
 import numpy as np
 import pandas
@@ -348,3 +352,31 @@ def test_methods_are_compared_on_epochs(told_apart, tmp_path):
     assert len(one) == 4 and one[0]["shape"] == [4, 120] and one[0]["n_classes"] == 2
     for mine, same in zip(one, other, strict=True):
         assert mine["classifiers"] == same["classifiers"]
+
+
+PAGE = Path(__file__).parent.parent / "docs" / "files.rst"
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+
+
+def blocks_of_recordings():
+    """The code and the terminal of the page's section on recordings."""
+    section = PAGE.read_text(encoding="utf-8").partition("Recordings\n---")[2]
+    found = re.findall(r"\.\. code-block:: (\w+)\n\n((?:   .*\n|\n)+)", section)
+    assert [kind for kind, _ in found] == ["python", "console"]
+    return [dedent(text).strip() for _, text in found]
+
+
+@pytest.mark.slow
+def test_the_recordings_of_the_page_give_what_it_prints(tmp_path, monkeypatch, capfd):
+    code, terminal = blocks_of_recordings()
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    for said in terminal.removeprefix("$ ").split("\n$ "):
+        command, _, expected = said.partition("\n")
+        capfd.readouterr()
+        assert cli.main(command.split()[1:]) == 0
+        printed = "".join(capfd.readouterr()).strip()
+        both = [re.sub("in [0-9]+ s;", "in 0 s;", text) for text in (printed, expected)]
+        assert NUMBER.sub("#", both[0]) == NUMBER.sub("#", both[1])
+        numbers = [list(map(float, NUMBER.findall(text))) for text in both]
+        np.testing.assert_allclose(*numbers, rtol=0.01, atol=0.002)
