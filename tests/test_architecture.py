@@ -99,7 +99,6 @@ SHORT = {
     "experiments.errors": "what a user can correct",
     "experiments.paper.published": "the numbers of the paper",
     "experiments.spatial_lda": "a method of published protocols alone",
-    "files.cache": "decoded clips on disk",
     "files.samples": "what the readers return",
     "model_selection.chosen": "what a search does once it has scores",
     "plotting.style": "colours and markers",

@@ -20,6 +20,7 @@ import joblib
 import numpy as np
 import pandas
 import pytest
+from pairs import together
 from scipy.io import savemat
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -37,6 +38,7 @@ from tensorcrp.commands.printed import (
 from tensorcrp.experiments import compare_methods
 from tensorcrp.experiments.tables import Table
 from tensorcrp.files import FileClassifier, Predictions, file_groups
+from tensorcrp.files.cache import cached_clips
 from tensorcrp.files.choosing import BY_NAME, splitter
 from tensorcrp.files.grouping import check_groups
 from tensorcrp.files.predictions import scores_of
@@ -400,6 +402,68 @@ def test_the_cache_is_used_again(places, tmp_path, monkeypatch):
     monkeypatch.setattr("tensorcrp.files.cache.read_clips", None)
     again = model.fit(root / "train").held_out_.scores
     np.testing.assert_array_equal(again, scores)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def shorter(path):
+    """Whole, but with one clip less than the notes say."""
+    np.save(path, np.load(path)[1:])
+
+
+DAMAGES = {
+    "json of nothing": (".json", lambda path: path.write_text("{}")),
+    "json of a list": (".json", lambda path: path.write_text("[1]")),
+    "cut json": (".json", cut),
+    "empty json": (".json", lambda path: path.write_bytes(b"")),
+    "cut array": (".npy", cut),
+    "cut header": (".npy", lambda path: path.write_bytes(path.read_bytes()[:20])),
+    "empty array": (".npy", lambda path: path.write_bytes(b"")),
+    "shorter array": (".npy", shorter),
+    "integers": (".npy", lambda path: np.save(path, np.load(path).astype(int))),
+    "no array": (".npy", os.remove),
+}
+
+
+@together("name", DAMAGES)
+def test_a_damaged_cache_is_decoded_again(name, cache_of_clips, monkeypatch):
+    found, cache, options, how, expected = cache_of_clips
+    ending, damage = DAMAGES[name]
+    (path,) = cache.glob(f"*{ending}")
+    damage(path)
+    decoded = cached_clips(found, cache, options, how)
+    assert len(list(cache.iterdir())) == 2
+    with monkeypatch.context() as patched:
+        patched.setattr("tensorcrp.files.cache.read_clips", None)
+        again = cached_clips(found, cache, options, how)
+    for clips in (decoded, again):
+        np.testing.assert_array_equal(clips.data, expected.data)
+        np.testing.assert_array_equal(clips.starts, expected.starts)
+        assert clips.files == expected.files == found
+
+
+@pytest.fixture
+def cache_of_clips(places, tmp_path):
+    """Files, a folder with their clips, how they were read, and the clips."""
+    files = sorted(map(str, (places[0] / "train" / "left").iterdir()))[:2]
+    options = {"frames": 5, "size": (8, 8), "color": "rgb"}
+    options |= {"sampling": "uniform", "stride": None}
+    how = {"n_jobs": 1, "progress": False, "on_error": "raise"}
+    expected = cached_clips(files, tmp_path, options, how)
+    return files, tmp_path, options, how, expected
+
+
+def test_a_cache_serves_relative_and_absolute_paths(cache_of_clips, monkeypatch):
+    files, cache, options, how, expected = cache_of_clips
+    monkeypatch.setattr("tensorcrp.files.cache.read_clips", None)
+    folder = os.path.dirname(files[0])
+    monkeypatch.chdir(folder)
+    near = list(map(os.path.basename, files))
+    clips = cached_clips(near, cache, options, how)
+    assert clips.files == near
+    np.testing.assert_array_equal(clips.data, expected.data)
 
 
 def test_the_cache_knows_files_that_could_not_be_read(places, tmp_path):

@@ -2,7 +2,8 @@
 
 In: files and the options of the reader. Out: `Clips`, whose data are a read-only map of
 ``FOLDER/clips-<checksum>.npy``; the checksum covers paths, sizes and dates of the files
-and the options. A file that changes is decoded again.
+and the options. A file that changes is decoded again, and so is everything that the
+cache does not have whole.
 """
 
 from __future__ import annotations
@@ -32,31 +33,59 @@ def folder_of_clips(cache):
 
 
 def cached_clips(files, folder, options, how):
-    """Clips from the cache, decoded first if they are not there."""
+    """Clips from the cache, decoded first if they are not there, or not whole."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"clips-{_checksum(files, options)}"
     array, notes = folder / f"{stem}.npy", folder / f"{stem}.json"
-    if not notes.exists():  # written last
+    clips = _kept(array, notes, files, options)
+    if clips is None:
+        notes.unlink(missing_ok=True)  # they would not belong to the new array
         clips = read_clips(files, memmap=array, **options, **how)
-        fields = {"files": clips.files, "starts": clips.starts.tolist()}
-        fields |= {"mode_names": clips.mode_names, "skipped": clips.skipped}
-        with replacing(notes) as file:
-            file.write(json.dumps(fields).encode())
-        return clips
-    fields = json.loads(notes.read_text())
-    if fields["skipped"] and how["on_error"] == "raise":
-        file, reason = fields["skipped"][0]
+        _note(clips, notes)
+    elif clips.skipped and how["on_error"] == "raise":
+        file, reason = clips.skipped[0]
         raise ValueError(f"{file}: {reason}")
-    return Clips(
-        np.load(array, mmap_mode="r", allow_pickle=False),
-        None,
-        fields["files"],
-        [],
-        np.array(fields["starts"], int),
-        tuple(fields["mode_names"]),
-        [tuple(pair) for pair in fields["skipped"]],
-    )
+    return clips
+
+
+def _note(clips, notes):
+    """Write what the array does not say, with absolute paths as in the checksum."""
+    fields = {"files": list(map(os.path.abspath, clips.files))}
+    fields |= {"starts": clips.starts.tolist(), "mode_names": clips.mode_names}
+    skipped = [(os.path.abspath(file), reason) for file, reason in clips.skipped]
+    with replacing(notes) as file:
+        file.write(json.dumps(fields | {"skipped": skipped}).encode())
+
+
+def _kept(array, notes, files, options):
+    """Clips of an earlier run; None if there are none, or if anything is damaged."""
+    given = {os.path.abspath(file): file for file in files}
+    try:
+        fields = json.loads(notes.read_bytes())  # written last
+        clips = Clips(
+            np.lib.format.open_memmap(array, mode="r"),
+            None,
+            [given[file] for file in fields["files"]],
+            [],
+            np.array(fields["starts"]),
+            tuple(fields["mode_names"]),
+            [(given[file], str(reason)) for file, reason in fields["skipped"]],
+        )
+        return clips if _is_whole(clips, files, options) else None
+    except Exception:  # whatever another program left here: it is decoded again
+        return None
+
+
+def _is_whole(clips, files, options):
+    """Whether there is an array entry for all that the notes say, and of every file."""
+    pixels = (3,) if options["color"] == "rgb" else ()
+    names = ("time", "row", "column", *["color"] * len(pixels))
+    shape = (len(clips.files), options["frames"], *options["size"], *pixels)
+    numbered = clips.starts.dtype.kind == "i" and clips.starts.shape == shape[:1]
+    of_files = {*clips.files, *(file for file, _ in clips.skipped)} == set(files)
+    alike = clips.data.shape == shape and clips.data.dtype == np.float32
+    return numbered and of_files and alike and clips.mode_names == names
 
 
 def _checksum(files, options):
