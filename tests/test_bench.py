@@ -82,6 +82,8 @@ def test_bench_prints_and_writes_the_same_rows(tmp_path, capsys):
     out = tmp_path / "rows.json"
     assert cli.main(["bench", "growth", "--small", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
+    machine = printed.partition("###")[0].splitlines()
+    assert max(map(len, machine)) <= 80 and "numpy:" in " ".join(machine)
     content = json.loads(out.read_text())
     assert content["machine"]["small"] and content["machine"]["blas_threads"] == 1
     assert [row["method"] for row in content["rows"]] == [

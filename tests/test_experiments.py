@@ -35,6 +35,8 @@ from tensorcrp.experiments.paper.paper_methods import CLIMBS
 from tensorcrp.experiments.paper.paper_tables import TABLES
 from tensorcrp.experiments.paper.published import METHODS, SIZES, Cell, published
 from tensorcrp.experiments.paper.run import page_from, protocols_from
+from tensorcrp.experiments.protocol_page import protocol_tables
+from tensorcrp.experiments.protocols import PROTOCOL_EXPERIMENTS
 from tensorcrp.experiments.random_splits import split
 from tensorcrp.experiments.runs import Run, execute, run_all, run_defect
 from tensorcrp.experiments.store import (
@@ -786,6 +788,19 @@ def test_the_same_seed_gives_the_same_rows(data_file):
     plan = [run_of(data_file, name, train=3, n_features=4) for name in names]
     both = [run_all(plan, Store(), shown=False) for _ in range(2)]
     assert [without_times(r) for r in both[0]] == [without_times(r) for r in both[1]]
+
+
+def test_every_table_of_a_reproduction_fits_a_terminal():
+    results = ROOT / "docs" / "results"
+    rows = ResultRows(expand((results / "reproduction.jsonl").read_text()))
+    tables = [table for each in TABLES.values() for table in each(rows)]
+    published = ResultRows(expand((results / "protocols.jsonl").read_text()))
+    tables += [
+        t for name in PROTOCOL_EXPERIMENTS for t in protocol_tables(name, published)
+    ]
+    assert len(tables) > 30
+    for table in tables:
+        assert max(map(len, table.text().splitlines())) <= 80, table.title
 
 
 def test_the_page_is_what_the_rows_say():

@@ -77,7 +77,8 @@ class Table:
         _, left_out = self._narrowed(self._starred(), width)
         found = re.split(r"(?<=\.) ", self.note) if self.note else []
         if left_out:
-            found.append(f"Not shown: {', '.join(left_out)} (--out has all columns).")
+            names = ", ".join(dict.fromkeys(left_out))
+            found.append(f"Not shown: {names} (--out has all columns).")
         return found
 
     def _starred(self):

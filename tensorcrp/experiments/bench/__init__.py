@@ -21,6 +21,7 @@ from tensorcrp.experiments.bench.measure import machine
 from tensorcrp.experiments.errors import check_names
 from tensorcrp.experiments.options import how_many, whole_number
 from tensorcrp.experiments.store import check_file
+from tensorcrp.experiments.tables import wrapped
 
 
 def add_command(commands):
@@ -50,7 +51,8 @@ def run(args):
         check_file(args.out)
     about = {"tensorcrp": __version__, **machine()}
     about |= {"blas_threads": args.threads, "small": args.small}
-    print(", ".join(f"{key}: {value}" for key, value in about.items()), flush=True)
+    words = ", ".join(f"{key}: {value}" for key, value in about.items())
+    print("\n".join(wrapped(words)), flush=True)
     rows, minutes = [], {}
     for name in progress(args.cases or list(CASES), "cases", unit="case"):
         start = perf_counter()

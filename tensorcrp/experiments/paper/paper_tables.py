@@ -59,7 +59,7 @@ def initialization(rows):
                 lines.append([data, "paper", *scores])
         title = f"Starts, accuracy in %, 3 per class, {classifier}"
         header = ["data", "selection", *PAPER_STARTS, "lda (default)"]
-        tables.append(Table(title, header, lines))
+        tables.append(Table(title, header, lines, optional=("1", "random")))
     return [table for table in tables if table.body]
 
 
@@ -86,6 +86,7 @@ def convergence(rows):
         "Sweeps: median and largest over the projections. Within ten: share of the "
         "projections. The worst step is the smallest relative change of the objective "
         "in any block update of any projection; negative would be a fall.",
+        optional=("worst step", "projections", "shape", "within ten", "within ten"),
     )
     return [table] if lines else []
 
@@ -108,7 +109,8 @@ def tensors(rows):
         title = f"Tensors, accuracy in %, {classifier}, honest selection"
         best = best_in_columns(lines, range(1, len(sets) + 2)) if lines else set()
         header = ["method", *header, "mean", "setting"]
-        tables.append(Table(title, header, lines, "", best))
+        shown = ("setting", *header[1:-2])  # the mean is over all sets
+        tables.append(Table(title, header, lines, "", best, optional=shown))
     return [table for table in tables if table.body]
 
 
