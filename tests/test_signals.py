@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from pairs import together
@@ -104,11 +105,58 @@ def test_spectrogram_is_the_power_of_windows(X):
     assert band.mode_names == ("channel", "frequency", "time")
 
 
-def test_decibels_of_silence_are_finite(X):
-    X[3] = 0.0
-    assert np.isfinite(spectrogram_tensor(X, 50.0).data).all()
-    alone = spectrogram_tensor(X[:1], 50.0).data
-    np.testing.assert_array_equal(alone, spectrogram_tensor(X, 50.0).data[:1])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("level", [0.0, 0.1, 1e6])
+def test_silence_has_no_decibels_but_for_a_floor(level, dtype, X):
+    silent = X.astype(dtype)
+    silent[3] = level
+    words = r"samples \[3\] are silent or constant.*pass floor=.*e.g. floor=\d+e-\d+"
+    with pytest.raises(ValueError, match=words):
+        spectrogram_tensor(silent, 50.0)
+    with pytest.raises(
+        ValueError, match=r"pass floor=, the least power that counts\.$"
+    ):
+        spectrogram_tensor(silent[3:4], 50.0)
+    assert spectrogram_tensor(silent, 50.0, log=False).data[3].max() < 1e-5
+    spectra = spectrogram_tensor(silent, 50.0, floor=1e-5).data
+    np.testing.assert_allclose(spectra[3], -50.0)
+    assert spectra.min() >= -50.001
+
+
+def test_decibels_of_a_sample_do_not_depend_on_others(X):
+    X[3, 1] = 0.0  # one silent channel is 120 dB below the others
+    spectra = spectrogram_tensor(1e-6 * X, 50.0).data
+    np.testing.assert_allclose(spectra[3, 1], spectra[3].max() - 120)
+    for sample in (slice(0, 1), slice(3, 4)):
+        alone = spectrogram_tensor(1e-6 * X[sample], 50.0).data
+        np.testing.assert_array_equal(alone, spectra[sample])
+
+
+def test_spectra_of_what_is_missing_are_an_error(X):
+    X[2, 1, 7] = np.nan
+    with pytest.raises(ValueError, match=r"NaN, first in sample 2 at entry \(1, 7\)"):
+        spectrogram_tensor(X, 50.0)
+    with pytest.raises(TypeError, match=r"window_length=8.0 must be an integer.*round"):
+        spectrogram_tensor(X[:1], 50.0, window_length=8.0)
+
+
+MARKS = [None, np.nan, pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=str)
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_windows_without_a_label_are_dropped(kind, mark, X):
+    plain = np.repeat([0, 1, 2], [50, 30, 40]).astype(kind).astype(object)
+    labels, alone = plain.copy(), [mark] * 120
+    labels[50:80] = labels[90] = mark
+    expected = window(X[0], 10, 5, labels=plain.tolist())
+    gaps = (expected.starts > 80) & (expected.starts <= 90)
+    kept = ~gaps & (expected.target != expected.target[9])
+    cut = window(X[0], 10, 5, labels=labels)
+    assert cut.starts.tolist() == expected.starts[kept].tolist()
+    np.testing.assert_array_equal(cut.target, expected.target[kept])
+    assert cut.target.dtype.kind == expected.target.dtype.kind
+    assert len(window(X[0], 10, 5, labels=alone).data) == 0
 
 
 def test_order_three_sees_what_order_two_cannot():
@@ -137,6 +185,11 @@ def test_order_three_sees_what_order_two_cannot():
         (lambda X: window(X[0], 5, labels=[1]), r"labels have shape \(1,\)"),
         (lambda X: spectrogram_tensor(X, 50, window_length=500), "2 to 120"),
         (lambda X: spectrogram_tensor(X, 50, overlap=1), "overlap=1 .* less than 1"),
+        (lambda X: spectrogram_tensor(X, 0), "fs=0 must be a finite number above 0"),
+        (
+            lambda X: spectrogram_tensor(X, 50, floor=-1.0),
+            "floor=-1.0 must be",
+        ),
         (lambda X: spectrogram_tensor(X, 50, fmin=40), "from 0 to 25 in steps"),
     ],
 )

@@ -36,18 +36,26 @@ NO_RATIO = _EQUAL.format("the between/within ratio is undefined", "")
 def check_present(y):
     """Reject labels that are missing: None, NaN, NaT or pandas.NA."""
     y = np.asarray(y)
-    if y.dtype.kind in "mM":
-        missing = np.isnat(y)
-    elif y.dtype.kind == "O":
-        missing = np.array([is_missing(label) for label in y.flat], bool)
-    else:
+    if y.dtype.kind == "f":
         return  # scikit-learn names NaN among numbers
+    missing = missing_labels(y)
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise ValueError(
             f"y contains NaN or another mark of a missing label, {y.flat[first]!r}, "
             f"first at sample {first}. Leave such samples out, or give them a label."
         )
+
+
+def missing_labels(y):
+    """Which labels of an array are None, NaN, NaT or pandas.NA."""
+    if y.dtype.kind in "mM":
+        return np.isnat(y)
+    if y.dtype.kind == "f":
+        return np.isnan(y)
+    if y.dtype.kind != "O":
+        return np.zeros(y.shape, bool)
+    return np.array([is_missing(label) for label in y.flat], bool).reshape(y.shape)
 
 
 def unlabelled(y):

@@ -6,13 +6,18 @@ times), each computed from one recording alone.
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import signal
 from sklearn.utils import Bunch
 
 from tensorcrp.base.types import Fields
+from tensorcrp.base.validation import check_finite
 from tensorcrp.signals._epochs import stacked
+
+RANGE = 1e-12  # 120 dB
 
 
 def spectrogram_tensor(
@@ -24,6 +29,7 @@ def spectrogram_tensor(
     fmin: float = 0.0,
     fmax: float | None = None,
     log: bool = True,
+    floor: float | None = None,
 ) -> Fields:
     """Power over time and frequency: samples channel x frequency x time.
 
@@ -43,7 +49,11 @@ def spectrogram_tensor(
     fmax : float, default=None
         Highest frequency to keep; None for all.
     log : bool, default=True
-        Decibels instead of power, with a floor 120 dB below a sample's largest.
+        Decibels instead of power.
+    floor : float, default=None
+        Smallest power in decibels, in squared units of the data per hertz; smaller ones
+        are raised to it. None for 120 dB below the largest power of each sample, which
+        a silent sample does not have: it needs a floor of yours.
 
     Returns
     -------
@@ -64,14 +74,11 @@ def spectrogram_tensor(
     16.0
     """
     X = stacked(X)
-    n_times = X.shape[2]
+    check_finite(X)
+    _check_positive(fs=fs, floor=floor)
     if window_length is None:
-        window_length = min(max(n_times // 8, 8), n_times)
-    if not (2 <= window_length <= n_times and 0 <= overlap < 1):
-        raise ValueError(
-            f"window_length={window_length} must be 2 to {n_times}, the times of an "
-            f"epoch, and overlap={overlap} at least 0 and less than 1."
-        )
+        window_length = min(max(X.shape[2] // 8, 8), X.shape[2])
+    _check_window(window_length, overlap, X.shape[2])
     frequencies, times, power = signal.spectrogram(
         X, fs, nperseg=window_length, noverlap=int(overlap * window_length)
     )
@@ -84,14 +91,54 @@ def spectrogram_tensor(
         )
     power = power[:, :, keep]
     return Bunch(
-        data=_decibels(power) if log else power,
+        data=_decibels(power, _floors(X, power, fs, floor)) if log else power,
         frequencies=frequencies[keep],
         times=times,
         mode_names=("channel", "frequency", "time"),
     )
 
 
-def _decibels(power):
-    """Each sample has a floor of its own: it does not depend on its neighbours."""
-    floor = 1e-12 * power.max(axis=(1, 2, 3), keepdims=True)
-    return 10 * np.log10(np.maximum(power, floor + np.finfo(power.dtype).tiny))
+def _check_positive(**values):
+    for name, value in values.items():
+        if name == "floor" and value is None:
+            continue
+        if not isinstance(value, Real) or not 0 < value < np.inf:
+            raise ValueError(f"{name}={value!r} must be a finite number above 0.")
+
+
+def _check_window(window_length, overlap, n_times):
+    if not isinstance(window_length, Integral):
+        raise TypeError(
+            f"window_length={window_length!r} must be an integer: times are counted in "
+            "samples, e.g. round(0.5 * fs)."
+        )
+    if not (2 <= window_length <= n_times and 0 <= overlap < 1):
+        raise ValueError(
+            f"window_length={window_length} must be 2 to {n_times}, the times of an "
+            f"epoch, and overlap={overlap} at least 0 and less than 1."
+        )
+
+
+def _floors(X, power, fs, floor):
+    """Smallest power in decibels: of each sample its own, whatever its neighbours are.
+
+    A constant recording has no power but that of rounding errors.
+    """
+    if floor is not None:
+        return floor
+    largest = power.max(axis=(1, 2, 3))
+    steps = np.finfo(power.dtype).eps * np.abs(X).max(axis=(1, 2))
+    silent = largest <= X.shape[2] / fs * steps**2
+    if silent.any():
+        few = np.flatnonzero(silent)[:10].tolist()
+        example = RANGE * largest[~silent].max(initial=0)
+        words = f", e.g. floor={example:.0e}" if example else ""
+        raise ValueError(
+            f"samples {few} are silent or constant, and silence has no decibels: leave "
+            f"them out, or pass floor=, the least power that counts{words}."
+        )
+    return RANGE * largest[:, None, None, None]
+
+
+def _decibels(power, floor):
+    return 10 * np.log10(np.maximum(power, floor))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorcrp.base.targets import missing_labels
 from tensorcrp.base.types import Array, Integers
 from tensorcrp.base.validation import is_recording
 
@@ -66,7 +67,8 @@ def window(
         Times between the starts of successive windows; None for `length`: windows do
         not overlap.
     labels : array-like of shape (times,), default=None
-        Label of every time. Windows in which it changes are dropped.
+        Label of every time. Windows in which it changes, or is missing at any time
+        (None, NaN, NaT or pandas.NA), are dropped.
     block : int, default=None
         Times in a block of the recording. The windows of a block are one group, and
         windows across the border of two blocks are dropped. None for groups of windows
@@ -116,13 +118,12 @@ def window(
         keep &= starts // block == (starts + length - 1) // block
     if labels is not None:
         labels = _checked_labels(labels, recording)
-        inside = _views(labels, length, step)
-        keep &= (inside == inside[:, :1]).all(axis=1)
+        keep &= _of_one_label(labels, length, step)
     data = _views(recording, length, step).swapaxes(0, 1)
     starts = starts[keep]
     return Windows(
         data if keep.all() else data[keep],
-        None if labels is None else labels[starts],
+        None if labels is None else _of_one_type(labels[starts]),
         starts,
         _chains(starts, length) if block is None else _numbered(starts // block),
     )
@@ -154,6 +155,22 @@ def _checked_labels(labels, recording):
             "is needed."
         )
     return labels
+
+
+def _of_one_label(labels, length, step):
+    """Which windows have the same label at every time, and one that is not missing."""
+    missing = missing_labels(labels)
+    if labels.dtype.kind == "O":  # whether pandas.NA equals itself is not known
+        labels = np.where(missing, 0, labels)
+    inside, gaps = (_views(each, length, step) for each in (labels, missing))
+    return (inside == inside[:, :1]).all(axis=1) & ~gaps.any(axis=1)
+
+
+def _of_one_type(labels):
+    """Objects, as gaps make them of labels, as numbers or texts if they are alike."""
+    plain = labels.dtype.kind == "O" and len(set(map(type, labels))) == 1
+    plain = plain and isinstance(labels[0], (str, int, float, np.generic))
+    return np.array(labels.tolist()) if plain else labels
 
 
 def _views(values, length, step):
