@@ -35,7 +35,9 @@ class CATCH(VectorTransformer):
     Classes have one covariance, a Kronecker product of a matrix per mode. The
     discriminant tensors ``S^{-1} (M_k - M_1)``, k = 2, ..., c, are estimated by a group
     lasso: an entry of a sample counts for all classes or for none [1]_. Fisher's
-    discriminants in their span are the features, zero in the same entries.
+    discriminants in their span are the features, zero in the same entries. The first
+    class in sorted order is the reference of all differences, so that the order of the
+    names of classes matters to the features.
 
     Covariates that change samples of all classes alike, such as age, are removed
     beforehand with `covariate_effect`, which is the first step of [1]_.
