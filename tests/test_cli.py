@@ -141,6 +141,13 @@ def test_the_usual_sizes_are_those_that_classes_allow(tmp_path, capsys):
         compare_methods(str(path), methods=["raw"], per_class=(3, 10))
 
 
+@pytest.mark.parametrize("size", [1, 0.005, 0.001])
+def test_one_training_sample_of_a_class_is_too_few(size):
+    words = r"class 0 would have [01] training samples?, and at least 2.*larger --per"
+    with pytest.raises(ValueError, match=words):
+        compare_methods("digits", methods=["raw"], per_class=size)
+
+
 def test_data_that_no_method_takes_is_named_before_any_run(
     tmp_path, capsys, monkeypatch
 ):

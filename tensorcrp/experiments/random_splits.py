@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorcrp.experiments.data import Skip, load_data
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.options import say
+from tensorcrp.experiments.options import how_many, say
 
 USUAL = (5, 10)  # training samples per class
 
@@ -63,8 +63,17 @@ def _share(train, mine, grouped):
     return len(mine) if grouped else round(train * len(mine))
 
 
+class TooLittleAsked(Skip):
+    """So few training samples are asked for that nothing varies within a class."""
+
+
 def _check_sizes(name, available, rest, wanted):
-    if available < wanted or rest == 0 or wanted < 2:
+    if wanted < 2:
+        raise TooLittleAsked(
+            f"class {name} would have {how_many(wanted, 'training sample')}, and at "
+            "least 2 are needed"
+        )
+    if available < wanted or rest == 0:
         raise Skip(
             f"class {name} has {available} samples to train on and {rest} left to test "
             f"on, too few for {wanted} training samples per class"
@@ -113,6 +122,10 @@ def check_splits(names, sizes, repeats, seed, groups=""):
         for size, repeat in product(*splits_of(data, sizes, repeats)):
             try:
                 split(data, size, seed, repeat)
+            except TooLittleAsked as skip:
+                raise BadRequest(
+                    f"{name}: {skip}. Give a larger --per-class."
+                ) from skip
             except Skip as skip:
                 raise BadRequest(
                     f"{name}: {skip}. Give a smaller --per-class, or leave out that "
