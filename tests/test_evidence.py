@@ -632,6 +632,12 @@ def test_rows_as_a_data_frame(own_file):
     )
 
 
+def test_arrays_are_no_data_sets():
+    for data in ((np.ones((4, 2)), np.arange(4)), [3], np.ones((4, 2))):
+        with pytest.raises(BadRequest, match=r"by names or paths, got .*savez"):
+            compare_methods(data, methods=["raw"])
+
+
 def test_test_samples_are_drawn_once_per_split(own_file):
     with reading(READ):
         data = load_data(own_file)

@@ -17,7 +17,7 @@ from tensorcrp.base.types import AnyPath
 from tensorcrp.experiments.comparison_tables import near_chance_lines, tables_of
 from tensorcrp.experiments.data import check_data, data_folder, known_names, load_data
 from tensorcrp.experiments.earlier_rows import beside_plan, earlier_rows, merged
-from tensorcrp.experiments.errors import BadRequest
+from tensorcrp.experiments.errors import BadRequest, as_names
 from tensorcrp.experiments.evidence import evidence_sizes
 from tensorcrp.experiments.evidence_tables import summary_table
 from tensorcrp.experiments.folder_cache import check_used, reading
@@ -227,7 +227,7 @@ def _write(folder, rows, preset, beside):
 
 def _earlier(path, data, sizes):
     """Rows of an earlier comparison, of the sets and sizes that are asked for."""
-    names = None if data is None else list(map(str, _listed(data)))
+    names = None if data is None else as_names(_listed(data))
     return earlier_rows(path, names, None if sizes is None else _listed(sizes))
 
 
@@ -251,7 +251,7 @@ def _plan(preset, data, sizes, methods, repeats, seed, most, groups):
     how = PRESETS[preset] if preset else None
     if data is None:
         data = how.data() if how else DEFAULT_DATA
-    data = list(map(str, _listed(data)))
+    data = as_names(_listed(data))
     names = chosen_methods(methods and _listed(methods), how and how.methods())
     check_data(data)
     check_used([name for name in data if name not in known_names()])

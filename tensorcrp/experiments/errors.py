@@ -1,6 +1,7 @@
 """What a user can correct: rejected in one sentence before any work starts."""
 
 from difflib import get_close_matches
+from os import PathLike
 
 FORM = (
     "The command takes the samples X and the labels y of a file, as "
@@ -11,6 +12,17 @@ FORM = (
 
 class BadRequest(ValueError):
     """A request that cannot be met; the message names the value and the repair."""
+
+
+def as_names(data):
+    """Names and paths of data sets as text; arrays and all else are rejected."""
+    for each in data:
+        if not isinstance(each, (str, PathLike)):
+            raise BadRequest(
+                f"data sets are given by names or paths, got {type(each).__name__}. "
+                "Save samples and labels by numpy.savez('NAME.npz', X=X, y=y) first."
+            )
+    return [str(each) for each in data]
 
 
 def check_names(what, given, known):
