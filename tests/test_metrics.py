@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.persistence import load, save
+from tensorcrp.solver import Smoothness, Spec, fit_path
 
 EXACT = {"rtol": 1e-8, "atol": 1e-8}
 CASES = [
@@ -265,3 +266,11 @@ def test_bad_metrics_are_rejected_before_any_work(make_samples, how, words):
     X, y = make_samples((4, 3), 30)
     with pytest.raises(ValueError, match=words):
         TensorCRP(**how).fit(X, y)
+
+
+@pytest.mark.parametrize("strengths", [-1.0, (1.0, np.nan), (1.0, 2.0, 3.0)])
+def test_bad_strengths_without_an_estimator(make_samples, strengths):
+    """They are not taken for none."""
+    scatter = ClassScatter.from_samples(*make_samples((4, 3), 30))
+    with pytest.raises(ValueError, match=r"^strengths (of mode|must be)"):
+        fit_path(scatter, Spec(2, metrics=(Smoothness(strengths),)))
