@@ -9,9 +9,8 @@ within-class scatter: rows ``A_j`` with
 the first term of the denominator in the paper's objective (4). With at most P samples
 (P entries per sample) the rows are centred samples, one fewer per class; with more they
 are a triangular factor of P rows, from a QR decomposition or from products.
-A root too large for memory is not formed: its rows are read from the samples whenever
-they are needed (`CentredRows`). Roots of two batches merge exactly, see `Mergeable`.
-Nothing here knows projections.
+A root too large for memory is not formed: its rows are read from the samples when they
+are needed (`CentredRows`). Roots of batches merge (`Mergeable`). No projections here.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from tensorcrp.base.validation import (
     reject_unusable,
 )
 from tensorcrp.solver.array_rows import ArrayRows
-from tensorcrp.solver.metric import Metric
+from tensorcrp.solver.metric import Metric, isotropic_energy
 from tensorcrp.solver.rows import Rows
 from tensorcrp.storage.centred import centred_rows
 from tensorcrp.storage.merging import Mergeable
@@ -210,7 +209,9 @@ class ClassScatter(Mergeable):
         if metric is None or metric.is_plain:
             return self.trace
         if metric not in self._energies:  # one pass, however many ridges there are
-            self._energies[metric] = self.within.energy(metric.roots(self.shape))
+            roots = metric.roots(self.shape)
+            lost = self.missing * isotropic_energy(roots, self.shape)
+            self._energies[metric] = self.within.energy(roots) + lost
         return self._energies[metric]
 
     @cached_property
@@ -247,13 +248,12 @@ class ClassScatter(Mergeable):
         if len(self.classes) < 2:
             raise TooFewSamples(ONE_CLASS.format(self.classes))
         check_range(self.largest, self.trace)
-        if reg_scale == "relative" and self.trace == 0:
+        relative = reg_scale == "relative"
+        if relative and self.trace == 0:
             raise TooFewSamples(nothing or NOTHING_WITHIN)
         if reg == 0:
             check_definite(self.within)
-        scale = 1.0
-        if reg_scale == "relative":
-            scale = self._energy(metric) / prod(self.shape)
+        scale = self._energy(metric) / prod(self.shape) if relative else 1.0
         if not reg < np.finfo(float).max / max(scale, 1.0):
             raise ValueError(
                 f"reg={reg} times the mean square deviation, {scale:.1e}, overflows. "
@@ -293,8 +293,8 @@ class ClassScatter(Mergeable):
         ClassScatter
             Its arrays are views.
         """
-        root = self.within.reshape(shape).array
-        other = replace(self, means=self.means.reshape(-1, *shape), root=root)
+        means, root = self.means.reshape(-1, *shape), self.within.reshape(shape).array
+        other = replace(self, means=means, root=root)
         if "spread" in vars(self):  # of entries, whatever the shape: known already
             vars(other)["spread"] = self.spread
         return other

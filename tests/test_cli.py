@@ -333,12 +333,18 @@ def test_a_folder_is_no_file_to_write(command, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "run_all", _refuse)
     monkeypatch.setitem(bench.CASES, "limits", _refuse)
-    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken.md").mkdir()
     with pytest.raises(SystemExit) as stop:
-        cli.main([*command, "taken"])
+        cli.main([*command, "taken.md"])
     assert stop.value.code == 2
     err = capsys.readouterr().err
-    assert "taken is not a regular file" in err and command[-1] in err
+    assert "taken.md is not a regular file" in err and command[-1] in err
+
+
+def test_a_page_is_not_written_over_data(data_file, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "rank", "--page", data_file])
+    assert "is a page in Markdown: name a file in .md." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, cli
 from tensorcrp.baselines import RidgeLDA
+from tensorcrp.datasets import make_moving_shapes
 from tensorcrp.experiments import (
     compare,
     compare_methods,
@@ -92,11 +93,11 @@ def test_right_answers_from_gram_matrices_are_those_of_the_svm(make_samples):
 
 def test_the_origin_and_the_unit_of_features_do_not_matter_to_the_svm(make_samples):
     X, y = make_samples((6,), n=90, n_classes=3, seed=2)
-    moved = 1e-3 * X + 50 * np.arange(6)
-    counts, also = (svm_right(A[:50], y[:50], A[50:], y[50:]) for A in (X, moved))
-    assert counts.tolist() == also.tolist()
-    guesses, same = (svm(A[:50], y[:50], A[50:], COSTS[0]) for A in (X, moved))
-    assert (guesses == same).all()
+    moved, how = 1e-3 * X + 50 * np.arange(6), method("raw")
+    first, second = (counted(how, halves(A, y))[0] for A in (X, moved))
+    assert first["classifiers"] == second["classifiers"]
+    as_they_are = replace(halves(moved, y), centred=False)
+    assert (as_they_are.moved(moved, X)[0] == moved).all()
 
 
 def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples):
@@ -120,9 +121,8 @@ def test_the_cost_is_chosen_on_samples_that_the_method_has_not_seen(make_samples
     assert found["C"] == [COSTS[j] for j in costs]
     assert found["cv_right"] == right.max(axis=1).tolist()
     lda = RidgeLDA(reg=how.settings[0]).fit(part.X, part.y)
-    guess = svm(
-        *(lda.transform(part.X), part.y, lda.transform(part.X_test)), found["C"][0]
-    )
+    mine, others = part.moved(lda.transform(part.X), lda.transform(part.X_test))
+    guess = svm(mine, part.y, others, found["C"][0])
     assert found["right"][0] == (guess == part.y_test).sum()
 
 
@@ -247,6 +247,21 @@ def test_differences_are_paired_and_ranks_are_means(evidence):
     assert found.holes("MPCA") == 1
 
 
+def test_a_mean_of_fewer_splits_is_no_mean_of_the_others(evidence):
+    """A method that ran on the easier split has no rank, and says what is missing."""
+    rows = ResultRows([*evidence.all, row("a", 1, "late", 99), row("b", 1, "late", 99)])
+    found = Evidence(rows, 5)
+    assert found.holes("late") == 2 and "late" not in found.complete()
+    assert found.ranks() == Evidence(evidence, 5).ranks()
+    assert found.methods[-2:] == ["late", "MPCA"]
+
+
+def test_one_split_can_be_a_loss():
+    rows = ResultRows([row("a", 0, "TensorCRPCV", 40), row("a", 0, "raw", 70)])
+    assert Evidence(rows, 5).losses("TensorCRPCV", "raw") == ["a"]
+    assert Evidence(rows, 5).losses("raw", "TensorCRPCV") == []
+
+
 def test_own_predictions_are_the_headline():
     counts = {"1-NN": {"right": [10]}, OWN: {"right": [20]}}
     rows = ResultRows([row("a", i, "m", 0, classifiers=counts) for i in range(2)])
@@ -320,6 +335,27 @@ def test_the_preset_takes_what_is_there(folder, capsys, monkeypatch):
     assert ran == {("orl", 5), ("umist", 5), ("umist", 10)}
     assert all(r["n_test"] <= 20 for r in rows if "classifiers" in r)
     assert {r["method"] for r in rows if "classifiers" in r} == set(names)
+
+
+def test_the_preset_keeps_groups_apart(folder, own_file):
+    how = {"preset": "real", "methods": ["raw"], "per_class": 4, "repeats": 2}
+    rows = compare_methods(own_file, groups="who", **how, **GIVEN)
+    plain = compare_methods(own_file, groups="who", **how | {"preset": None}, **GIVEN)
+    assert [(r["groups"], r["n_test"]) for r in rows] == [
+        (r["groups"], r["n_test"]) for r in plain
+    ]
+    with pytest.raises(BadRequest, match="splits of its own: leave --groups nobody"):
+        compare_methods("basic_motions_uea", groups="nobody")
+
+
+def test_given_splits_are_one_size_in_a_preset(folder, tmp_path):
+    for half, n in {"train": 6, "test": 3}.items():
+        where = {"folder": tmp_path / "c" / half, "random_state": n}
+        make_moving_shapes(n, 2, frames=4, size=(8, 8), **where)
+    how = {"preset": "real", "methods": ["raw"], "per_class": [3, 5], "repeats": 2}
+    more = {"options": {"frames": 4, "size": (8, 8)}}
+    rows = compare_methods(tmp_path / "c", **how, **more)
+    assert [(r["train"], r["split"], r["n_train"]) for r in rows] == [(0, 0, 12)]
 
 
 def test_the_preset_needs_data(tmp_path, monkeypatch, capsys):

@@ -517,19 +517,18 @@ def test_folds_test_every_sample_until_enough():
 def test_svm_is_the_one_that_a_grid_search_finds(make_samples):
     X, y = make_samples((5,), n=60, n_classes=3, seed=3)
     X, X_new, y = X[:40], X[40:], y[:40]
-    mean = X.mean(axis=0)
-    unit = np.sqrt(((X - mean) ** 2).sum(axis=1).mean())
+    unit = np.sqrt((X**2).sum(axis=1).mean())
     folds = min(10, np.bincount(y).min())
     search = GridSearchCV(
         SVC(kernel="linear"),
         {"C": COSTS},
         cv=StratifiedKFold(folds, shuffle=True, random_state=0),
         scoring=lambda model, A, b: (model.predict(A) == b).sum(),
-    ).fit((X - mean) / unit, y)
+    ).fit(X / unit, y)
     tuning = tune_svm(X, y)
     assert tuning == (Tuning(search.best_params_["C"], folds, 40))
     guess = svm(X, y, X_new, tuning.C)
-    assert (guess == search.predict((X_new - mean) / unit)).all()
+    assert (guess == search.predict(X_new / unit)).all()
 
 
 def test_svm_is_tuned_on_a_balanced_part_of_many_samples():
@@ -544,15 +543,13 @@ def test_svms_of_larger_costs_are_the_same_where_no_sample_is_at_the_bound():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 20)
     X = rng.standard_normal((60, 40)) + 0.3 * y[:, None]
-    costs, mean = [*COSTS, 1e-3], X[::2].mean(axis=0)
+    costs, unit = [*COSTS, 1e-3], np.sqrt((X**2).sum(axis=1).mean())
     found = svms(X[::2], y[::2], X[1::2], costs)
-    X = X - mean
-    X /= np.sqrt((X[::2] ** 2).sum(axis=1).mean())
     free = []
     for C in costs:
-        svc = SVC(kernel="linear", C=C).fit(X[::2], y[::2])
+        svc = SVC(kernel="linear", C=C).fit(X[::2] / unit, y[::2])
         free.append(is_free(svc))
-        assert (found[C] == svc.predict(X[1::2])).all()
+        assert (found[C] == svc.predict(X[1::2] / unit)).all()
     assert free[COSTS.index(1000.0)] and not free[-1]
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import chdir, redirect_stdout
@@ -20,7 +21,9 @@ import numpy as np
 import pandas
 import pytest
 from scipy.io import savemat
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.commands.printed import (
@@ -31,13 +34,16 @@ from tensorcrp.commands.printed import (
     print_surprises,
     shortened,
 )
+from tensorcrp.experiments import compare_methods
 from tensorcrp.experiments.tables import Table
 from tensorcrp.files import FileClassifier, Predictions, file_groups
 from tensorcrp.files.choosing import BY_NAME, splitter
+from tensorcrp.files.grouping import check_groups
 from tensorcrp.files.predictions import scores_of
 from tensorcrp.files.samples import why_skipped
 from tensorcrp.files.scoring import (
     best_share,
+    fewest_in_a_class,
     is_near_chance,
     spread_of,
     surprising,
@@ -396,6 +402,17 @@ def test_the_cache_is_used_again(places, tmp_path, monkeypatch):
     np.testing.assert_array_equal(again, scores)
 
 
+def test_the_cache_knows_files_that_could_not_be_read(places, tmp_path):
+    root = tmp_path / "clips"
+    shutil.copytree(places[0] / "train", root)
+    first = next((root / "right").iterdir())
+    first.write_bytes(first.read_bytes()[:50])
+    how = {**QUICK, "motion": "none", "cache": tmp_path / "cache"}
+    assert len(FileClassifier(**how, on_error="skip").fit(root).skipped_) == 1
+    with pytest.raises(ValueError, match=first.name):
+        FileClassifier(**how).fit(root)
+
+
 def test_without_a_cache_clips_are_a_temporary_map(places, tmp_path, monkeypatch):
     """Which every process maps, and of which nothing is left, also after Ctrl-C."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -566,10 +583,14 @@ def test_rules_of_groups(tmp_path):
     table = tmp_path / "people.csv"
     table.write_text("file,who\n1.mp4,x\nbo/2.mp4,y\na/run/anna/3.mp4,x\n")
     assert file_groups(f"{table}:who", files).tolist() == ["x", "y", "x"]
+    assert file_groups(r"(\d)\.mp3|(\d)\.mp4", files).tolist() == ["1", "2", "3"]
+    table.write_text("file,group\n1.mp4,x\n1.mp4,x\n2.mp4,y\n3.mp4,x\n2.mp4,z\n")
     for rule, words in {
         "(": "not a regular expression",
         "eva": "does not occur in a/walk/anna/1.mp4",
-        str(table): "no column 'group'",
+        f"{table}:who": "no column 'who'",
+        str(table): "has 2.mp4 twice, in 'y' and in 'z'; give paths, such as CLASS/2",
+        r"mp4|(\d)\.mp3": "no group in parentheses of .* takes part in a/walk/anna/1",
     }.items():
         with pytest.raises(ValueError, match=words):
             file_groups(rule, files)
@@ -608,6 +629,85 @@ def test_groups_are_not_on_both_sides_of_given_folders(tmp_path):
     table.write_text("\n".join(["file,group", *rows]))
     with pytest.raises(ValueError, match="is empty: copy it again"):
         model.fit(data, groups=f"{table}:group")
+
+
+@pytest.mark.parametrize("gap", [np.nan, None, ""])
+def test_a_missing_group_is_an_error_everywhere(gap, tmp_path):
+    """It could be that of a person on the other side of a split."""
+    y, who = np.arange(24) % 2, [f"p{i // 2 % 4}" for i in range(24)]
+    who[5] = gap
+    X = np.random.default_rng(0).standard_normal((24, 4, 5))
+    if gap != gap:
+        np.savez(tmp_path / "a.npz", X=X, y=y, who=[0.0] * 5 + [np.nan] + [1.0] * 18)
+        for run in (
+            lambda: FileClassifier(search=GRID).fit(tmp_path / "a.npz", groups="who"),
+            lambda: compare_methods(tmp_path / "a.npz", groups="who", per_class=3),
+        ):
+            with pytest.raises(ValueError, match="has no value for 1 of 24 samples"):
+                run()
+    with pytest.raises(ValueError, match=r"no value for 1 of 24 .* number 5, counted"):
+        check_groups("rule", who, y)
+    if gap != "":
+        with pytest.raises(ValueError, match="groups has no value for 1 of 24"):
+            TensorCRPCV(cv=2).fit(X, y, groups=np.array(who, object))
+
+
+def test_one_group_of_all_samples_is_rejected():
+    with pytest.raises(ValueError, match="all samples into one group, 'a'"):
+        check_groups("parent", ["a"] * 6, [0, 1] * 3)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "transform"])
+def test_nothing_that_is_read_is_written_over(command, tmp_path, capsys):
+    data, model = tmp_path / "a.npz", tmp_path / "m.safetensors"
+    arrays(data)
+    assert cli.main(["fit", str(data), "-o", str(model), "--folds", "2"]) == 0
+    before = data.read_bytes(), model.read_bytes()
+    option = "--csv" if command == "predict" else "-o"
+    for target in (data, *([] if command == "fit" else [model])):
+        if command == "transform" and target == model:
+            continue  # its ending is rejected
+        given = [data] if command == "fit" else [model, data]
+        said = failed([command, *given, option, target], capsys)
+        assert f"{option} {target} is one of the files that are read" in said
+    assert (data.read_bytes(), model.read_bytes()) == before
+
+
+def test_labels_of_another_type_are_the_same_labels(tmp_path):
+    X, _ = arrays(tmp_path / "a.npz")
+    y = np.arange(24) % 2
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    model = FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz")
+    score = model.score(tmp_path / "a.npz", y)
+    assert model.score(tmp_path / "a.npz", y.astype(float)) == score > 0.5
+    with pytest.raises(ValueError, match="y has no label of the model, but 'False'"):
+        model.score(tmp_path / "a.npz", y.astype(bool))
+    other = FileClassifier(search=GRID, cv=2).fit(tmp_path / "a.npz", y.astype(float))
+    assert other.classes_.tolist() == model.classes_.tolist()
+
+
+def test_files_of_a_test_folder_are_counted(tmp_path):
+    data = tmp_path / "data"
+    clips(data / "train", 4, seed=0)
+    clips(data / "test", 3, seed=2)
+    cut = next((data / "test" / "left").iterdir())
+    cut.write_bytes(cut.read_bytes()[:40])
+    model = FileClassifier(**QUICK, motion="difference", on_error="skip").fit(data)
+    assert model.scores_["test_files"] == 5
+    assert [file for file, _ in model.skipped_] == [str(cut)]
+
+
+def test_a_file_without_samples_is_named(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", X=np.zeros((0, 4, 5)), y=np.zeros(0, int))
+    for command in (["fit", "-o", tmp_path / "m"], ["compare"]):
+        said = failed([command[0], tmp_path / "a.npz", *command[1:]], capsys)
+        assert "a.npz have shape (0, 4, 5)" in said and "n > 0" in said
+
+
+def test_a_class_that_only_the_test_has_is_rejected_before_work(tmp_path):
+    folders(tmp_path / "data", "train/a", "train/b", "test/a", "test/b", "test/zebra")
+    with pytest.raises(ValueError, match=r"test has the class zebra, which .*train"):
+        FileClassifier(**QUICK).fit(tmp_path / "data")
 
 
 def folders(root, *names):
@@ -1088,14 +1188,18 @@ def test_any_number_of_classes_fits_80_columns(c, name):
 
 
 def test_fewer_folds_than_asked_for_are_explained():
-    """No more than the smallest class has samples; groups have a line of theirs."""
+    """No more than the smallest class has samples, or groups of samples."""
     scores = {"accuracy": 0.9, "files": 20, "chance": 0.5, "majority": 0.6}
     scores |= {"folds": 8, "groups": None, "test_accuracy": None}
-    scores["confusion"] = np.array([[7, 1], [1, 11]])
+    scores["fewest"] = 8
     said = "\n".join(accuracy_lines(scores, "clip"))
     assert "8 folds\n  as many folds as the smallest class has clips\n" in said
-    for other in ({"folds": 5}, {"groups": 8}):
-        assert "smallest" not in "\n".join(accuracy_lines(scores | other, "clip"))
+    said = "\n".join(accuracy_lines(scores | {"groups": 20}, "clip"))
+    assert "together\n  as many folds as the smallest class has groups\n" in said
+    assert "smallest" not in "\n".join(accuracy_lines(scores | {"folds": 5}, "clip"))
+    codes, groups = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 2, 3, 4, 4])
+    assert fewest_in_a_class(codes, None) == 3
+    assert fewest_in_a_class(codes, groups) == 2
 
 
 def test_near_chance_is_said(tmp_path, capsys):
@@ -1108,6 +1212,8 @@ def test_near_chance_is_said(tmp_path, capsys):
     few = {"files": 6, "majority": 0.5}
     assert is_near_chance(few | {"accuracy": 5 / 6})
     assert not is_near_chance(few | {"accuracy": 1.0})
+    # As the interval that is printed: 60 to 98 %.
+    assert not is_near_chance({"files": 10, "majority": 0.5, "accuracy": 0.9})
 
 
 def test_a_classifier_without_probabilities(tmp_path):
@@ -1170,6 +1276,35 @@ def test_a_class_that_no_fold_knows_makes_no_file_less_sure(tmp_path):
         scores = model.predict_files(X).scores
         assert (scores.argmax(axis=1) == y).mean() > 0.9
         assert np.median(scores.max(axis=1)) > least
+
+
+def test_nearest_means_of_every_kind_predict_as_they_are(tmp_path):
+    y = np.arange(36) % 3
+    X = np.random.default_rng(0).standard_normal((36, 4, 5)) + 2 * np.eye(4, 5)[y, None]
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    for classifier in (
+        NearestCentroid(),
+        NearestCentroid(priors="empirical"),
+        NearestCentroid(metric="manhattan"),
+    ):
+        model = FileClassifier(classifier, search=GRID, cv=2).fit(tmp_path / "a.npz")
+        labels = model.classes_[model.model_.predict(X)]
+        found = np.asarray(model.predict_files(X).labels)
+        assert (found == labels).mean() > 0.9, classifier
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_scores_of_pairs_of_classes_are_not_scores_of_classes(n_classes, tmp_path):
+    y = np.arange(12 * n_classes) % n_classes
+    X = np.random.default_rng(0).standard_normal((len(y), 4, 5))
+    X += 2 * np.eye(4, 5)[y, None]
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    svm = SVC(decision_function_shape="ovo")
+    model = FileClassifier(svm, search=GRID, cv=2).fit(tmp_path / "a.npz")
+    assert model.held_out_.scores.shape == (len(y), n_classes)
+    labels = model.classes_[model.model_.predict(X)]
+    assert (np.asarray(model.predict_files(X).labels) == labels).all()
+    assert model.scores_["accuracy"] > 0.8
 
 
 def test_a_model_file_that_is_cut_off_says_what_to_do(places, tmp_path, capsys):

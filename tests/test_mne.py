@@ -8,6 +8,8 @@ import pytest
 from tensorcrp import TensorCRP, TensorCRPCV, cli
 from tensorcrp.baselines import MPCA, CPLogistic
 from tensorcrp.experiments import compare_methods
+from tensorcrp.experiments.data import load_data
+from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.files import FileClassifier
 from tensorcrp.preprocessing import Motion
 from tensorcrp.signals import (
@@ -268,6 +270,21 @@ def test_folders_of_epochs(told_apart, tmp_path):
         flat.predict(tmp_path / "flat")
     skipping = flat.set_params(on_error="skip").predict_files(tmp_path / "flat")
     assert len(skipping.files) == 20 and len(skipping.skipped) == 1
+
+
+def test_compare_keeps_recordings_of_a_class_together(told_apart, tmp_path):
+    """As fit does: epochs of one file share more than the class."""
+    for name in ("left", "right"):
+        (tmp_path / "deep" / name).mkdir(parents=True)
+        for i in range(5):
+            path = tmp_path / "deep" / name / f"{i}-epo.fif"
+            told_apart[name][2 * i : 2 * i + 2].save(path, verbose=False)
+    with reading({}):
+        data = load_data(str(tmp_path / "deep"))
+    assert np.bincount(data.groups).tolist() == [2] * 10
+    told_apart.save(tmp_path / "all-epo.fif", verbose=False)
+    with reading({}):
+        assert load_data(str(tmp_path / "all-epo.fif")).groups is None
 
 
 def test_a_recording_without_epochs_says_how_to_make_them(epochs, tmp_path, capsys):

@@ -60,6 +60,9 @@ def pipelines():
         yield pytest.param(
             make_pipeline(TensorCRP(4), StandardScaler(), classifier), id=name
         )
+    for scaler in SCALERS[1:]:
+        steps = (TensorCRP(4), scaler, LogisticRegression())
+        yield pytest.param(make_pipeline(*steps), id=str(scaler))
     for kind in KINDS:
         steps = (Motion(kind), TensorCRP(3), LogisticRegression())
         yield pytest.param(make_pipeline(*steps), id=f"motion {kind}")
@@ -380,8 +383,18 @@ def test_folded_scalers(scaler):
     model = make_pipeline(scaler, RidgeLDA(), LinearDiscriminantAnalysis())
     model.fit(X.reshape(36, -1), Y)
     fast = fold_linear(model, float)
-    found = [fast.predict_one(x) for x in NEW.astype(float)]
-    assert found == model.predict(NEW.reshape(10, -1)).tolist()
+    scores = np.array([fast.scores_one(x) for x in NEW.astype(float)])
+    exact = model.decision_function(NEW.reshape(10, -1))
+    np.testing.assert_allclose(scores, exact, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_folded_motion_of_pixels(kind):
+    pixels = (40 * (X - X.min())).clip(0, 255).astype("uint8")
+    model = make_pipeline(Motion(kind), TensorCRP(3), LinearDiscriminantAnalysis())
+    fast = fold_linear(model.fit(pixels, Y), float)
+    scores = np.array([fast.scores_one(x) for x in pixels])
+    np.testing.assert_allclose(scores, model.decision_function(pixels), atol=1e-6)
 
 
 def test_what_is_not_folded():

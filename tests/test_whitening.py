@@ -1,12 +1,14 @@
 """White features and the ridge "auto", against direct computations with samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.base import shrinkage
-from tensorcrp.base.shrinkage import oas_reg
+from tensorcrp.base.shrinkage import oas_reg, white_mixing
 from tensorcrp.solver import Euclidean, Smoothness
 
 
@@ -111,6 +113,48 @@ def test_some_of_many_rows_tell_the_ridge_of_all(monkeypatch):
     assert not scatter.within.in_memory
     expected = oas(centred(X, y), n - 2)
     assert_allclose(oas_reg(scatter, Euclidean()), expected, rtol=0.02)
+
+
+def test_rows_of_a_triangle_are_all_used(monkeypatch):
+    """They are no samples: of one common factor the first has nearly all."""
+    rng = np.random.default_rng(1)
+    factor = 5 * np.outer(rng.standard_normal(90), rng.standard_normal(30))
+    X, y = rng.standard_normal((90, 6, 5)) + factor.reshape(90, 6, 5), np.arange(90) % 3
+    scatter = ClassScatter.from_samples(X, y)
+    assert len(scatter.root) == 30
+    for metric in (Euclidean(), Smoothness((3.0, 0.0))):
+        expected = oas_reg(scatter, metric)
+        monkeypatch.setattr(shrinkage, "MOST_ROWS", 7)
+        assert_allclose(oas_reg(scatter, metric), expected)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("smooth", [0.0, 3.0])
+def test_a_lost_trace_counts_as_lost_alike_in_all_directions(smooth):
+    """As if the root had a share of the identity more."""
+    scatter = ClassScatter.from_samples(*samples(n=90))
+    metric = Smoothness(smooth) if smooth else Euclidean()
+    fewer = replace(scatter, root=scatter.root[:8], missing=60.0)
+    rows = np.sqrt(2.0) * np.eye(30).reshape(30, 6, 5)
+    whole = replace(scatter, root=np.concatenate([scatter.root[:8], rows]))
+    for each in ("relative", "absolute"):
+        ridges = [some.ridge(0.3, each, metric) for some in (fewer, whole)]
+        assert_allclose(*ridges)
+    assert_allclose(oas_reg(fewer, metric), oas_reg(whole, metric))
+    W = np.random.default_rng(0).standard_normal((4, 30))
+    assert_allclose(white_mixing(fewer, W), white_mixing(whole, W))
+
+
+def test_a_stream_of_few_rows_has_ridges_of_the_same_size():
+    """A strength next to none is none, whatever the rows have lost."""
+    X, y = samples(n=300)
+    lambdas = []
+    for smooth in (None, 1e-9):
+        crp = TensorCRP(2, max_rows=10, smooth=smooth)
+        for part in np.array_split(np.arange(300), 10):
+            crp.partial_fit(X[part], y[part])
+        lambdas.append(crp.lambda_)
+    assert_allclose(*lambdas, rtol=1e-6)
 
 
 def test_samples_that_look_like_white_noise_give_a_large_ridge():

@@ -25,7 +25,8 @@ import numpy as np
 
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.scatter import ClassScatter
-from tensorcrp.solver.metric import Metric
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.metric import Metric, isotropic_energy
 
 MOST_ROWS = 2048  # largest number of rows whose inner products are formed
 LARGEST_RIDGE = 1e3  # no scatter beyond the identity: S says nothing
@@ -58,21 +59,43 @@ def oas_reg(scatter: ClassScatter, metric: Metric) -> float:
 def _moments(scatter, metric):
     """``tr(S^2)`` and ``tr(S)`` of the within-class scatter S.
 
-    Of many rows some are used for all: the squared inner products of different rows are
-    averaged over the pairs that there are, those of rows with themselves over the rows.
+    Of many samples some are used for all: the squared inner products of different rows
+    are averaged over the pairs that there are, those of rows with themselves over the
+    rows. Rows of a triangle, or of the root of a stream, are no samples: all are used.
     """
-    rows = scatter.within
-    n, step = len(rows), -(-len(rows) // MOST_ROWS)
-    few = rows.some(step)
-    if not metric.is_plain:
-        few = few.transformed(metric.roots(scatter.shape))
-    gram = few.gram(few)
-    own = np.diagonal(gram)
-    m, squares = len(gram), np.square(gram).sum()
-    if m == n:
-        return squares, own.sum()
-    pairs = (squares - np.square(own).sum()) / (m * (m - 1))
-    return n * (n - 1) * pairs + n * np.square(own).mean(), n * own.mean()
+    rows, roots = scatter.within, metric.roots(scatter.shape)
+    n, are_samples = len(rows), not rows.in_memory
+    are_samples |= scatter.missing == 0 and n != prod(scatter.shape)
+    if n > MOST_ROWS and are_samples:
+        few = rows.some(-(-n // MOST_ROWS)).transformed(roots)
+        gram = few.gram(few)
+        own, m = np.diagonal(gram), len(gram)
+        pairs = (np.square(gram).sum() - np.square(own).sum()) / (m * (m - 1))
+        return n * (n - 1) * pairs + n * np.square(own).mean(), n * own.mean()
+    square, energy = _all_moments(rows, roots)
+    if scatter.missing > 0:  # m K more: K = S_1^2 kron ... kron S_N^2 of the roots S_m
+        twice, m = [_squared(S) for S in roots], scatter.missing / prod(scatter.shape)
+        square += 2 * m * rows.energy(twice)
+        square += m * scatter.missing * isotropic_energy(twice, scatter.shape)
+        energy += scatter.missing * isotropic_energy(roots, scatter.shape)
+    return square, energy
+
+
+def _all_moments(rows, roots):
+    """The same of all rows, by inner products of some with some."""
+    blocks = rows.some(1).blocks(MOST_ROWS)
+    parts = [ArrayRows.of(block).transformed(roots) for _, block in blocks]
+    square = energy = 0.0
+    for i, part in enumerate(parts):
+        gram = part.gram(part)
+        energy += np.trace(gram)
+        square += np.square(gram).sum()
+        square += 2 * sum(np.square(part.gram(other)).sum() for other in parts[:i])
+    return square, energy
+
+
+def _squared(root):
+    return None if root is None else root @ root
 
 
 # --- features -----------------------------------------------------------------------
@@ -108,4 +131,8 @@ def white_root(scatter: Array, weight: float) -> Floats:
 def white_mixing(scatter: ClassScatter, projections: Array) -> Floats:
     """The matrix (h, h) that makes features of projections (h, P) white."""
     weight = scatter.counts.sum() - len(scatter.classes)
-    return white_root(scatter.within.feature_scatter(projections), weight)
+    features = scatter.within.feature_scatter(projections)
+    if scatter.missing > 0:  # lost alike in all directions
+        lost = scatter.missing / projections.shape[1]
+        features = features + lost * (projections @ projections.T)
+    return white_root(features, weight)

@@ -24,7 +24,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from tensorcrp.baselines.cp_classifier import mean_differences
 from tensorcrp.solver.array_rows import ArrayRows
@@ -117,7 +116,8 @@ class LogisticProblem:
         means = mean_differences(self.samples, self.targets)
         columns = [unit_columns(each) for each in cp_truncate(means, self.rank)]
         p = len(self.targets)
-        value = self._losses(np.zeros((p, self.targets.shape[1]))).mean()
+        none = np.zeros((p, self.targets.shape[1]))
+        value = self._shares_and_losses(none)[1].mean()
         zero = np.zeros((p, self.rank)), np.zeros(p)
         return Weights(columns, *zero, float(value))
 
@@ -159,30 +159,27 @@ class LogisticProblem:
         given = flat.reshape(len(Z), -1)
         u, intercept = given[:, :-1], given[:, -1:]
         scores = (u[:, None] @ Z)[:, 0] + intercept
-        slopes = (self._shares(scores) - (self.targets > 0)) / len(self.samples)
+        shares, losses = self._shares_and_losses(scores)
+        slopes = (shares[-len(scores) :] - (self.targets > 0)) / len(self.samples)
         along = self.ridge * u + (Z @ slopes[:, :, None])[:, :, 0]
         gradient = np.hstack([along, slopes.sum(axis=1, keepdims=True)])
-        value = self.ridge * np.vdot(u, u) / 2 + self._losses(scores).mean()
+        value = self.ridge * np.vdot(u, u) / 2 + losses.mean()
         return float(value), gradient.ravel()
 
-    def _losses(self, scores):
-        """``-log P(y_i | X_i)`` (n,) of scores (p, n)."""
-        scores = of_all_classes(scores)
-        return (
-            logsumexp(scores, axis=0) - scores[self.codes, np.arange(len(self.codes))]
-        )
-
-    def _shares(self, scores):
-        """``P(c | X_i)`` (p, n) of scores (p, n)."""
-        return softmax_shares(scores)[-len(scores) :]
+    def _shares_and_losses(self, scores):
+        """``P(c | X_i)`` (c, n) and ``-log P(y_i | X_i)`` (n,) of scores (p, n)."""
+        shares, logs = softmax(scores)
+        return shares, -logs[self.codes, np.arange(len(self.codes))]
 
 
-def of_all_classes(scores):
-    """Scores (c, n) of scores (p, n): the first of two classes has the score zero."""
-    return np.vstack([np.zeros_like(scores), scores]) if len(scores) == 1 else scores
+def softmax(scores):
+    """Probabilities (c, n) and their logarithms from scores (p, n).
 
-
-def softmax_shares(scores):
-    """Probabilities (c, n) of all classes from scores (p, n)."""
-    scores = of_all_classes(scores)
-    return np.exp(scores - logsumexp(scores, axis=0))
+    Of two classes, the first has the score zero.
+    """
+    if len(scores) == 1:
+        scores = np.vstack([np.zeros_like(scores), scores])
+    logs = scores - scores.max(axis=0)
+    shares = np.exp(logs)
+    total = shares.sum(axis=0)
+    return shares / total, logs - np.log(total)

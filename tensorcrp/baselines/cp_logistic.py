@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tensorcrp.base.namespace import followed, host
 from tensorcrp.base.types import Floats, Rank, Stored
-from tensorcrp.baselines.alternating_logistic import LogisticProblem, softmax_shares
+from tensorcrp.baselines.alternating_logistic import LogisticProblem, softmax
 from tensorcrp.baselines.cp_classifier import CPClassifier
 from tensorcrp.baselines.tucker import documented
 
@@ -129,7 +129,7 @@ class CPLogistic(CPClassifier):
         """
         scores = host(self.decision_function(X))
         rows = scores[None] if scores.ndim == 1 else scores.T
-        return followed(np.ascontiguousarray(softmax_shares(rows).T), X)
+        return followed(np.ascontiguousarray(softmax(rows)[0].T), X)
 
     def _solve(self, X, codes):
         problem = LogisticProblem(

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tensorcrp.solver.cp import mode_products
+
 
 @dataclass(frozen=True)
 class LassoResult:
@@ -62,13 +64,13 @@ def group_lasso(differences, covariance, lam, max_iter, tol):
 
 class _Problem:
     def __init__(self, differences, covariance, lam):
-        self.differences, self.covariance, self.lam = differences, covariance, lam
+        self.differences, self.lam = differences, lam
+        self.matrices, self.largest = covariance.powers(), covariance.largest
 
     def step(self, B, SB):
         """A proximal gradient step from B: the new B, S times it, and its value."""
-        largest = self.covariance.largest
-        B = shrunk(B - (SB - self.differences) / largest, self.lam / largest)
-        SB = self.covariance.times(B)
+        B = shrunk(B - (SB - self.differences) / self.largest, self.lam / self.largest)
+        SB = mode_products(B, self.matrices)
         value = np.vdot(B, SB / 2 - self.differences)
         return B, SB, float(value + self.lam * group_sizes(B).sum())
 

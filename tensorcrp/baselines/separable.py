@@ -44,8 +44,12 @@ class Separable:
 
     def times(self, tensors, power=1.0):
         """Tensors (h, l_1, ..., l_N) times ``(S_1 kron ... kron S_N)^power``."""
+        return mode_products(tensors, self.powers(power))
+
+    def powers(self, power=1.0):
+        """``S_m^power`` of every mode."""
         pairs = zip(self.vectors, self.values, strict=True)
-        return mode_products(tensors, [(V * e**power) @ V.T for V, e in pairs])
+        return [(V * e**power) @ V.T for V, e in pairs]
 
     @property
     def largest(self):

@@ -9,6 +9,7 @@ from tensorcrp.commands.reading_options import (
     STDOUT,
     add_reading,
     as_request,
+    check_no_input,
     check_output_file,
     check_output_folder,
     list_skipped,
@@ -46,7 +47,12 @@ def add_command(commands):
         help="of the features: %(choices)s (default: lda)",
     )
     parser.add_argument(
-        "--folds", type=whole_number(2), default=5, metavar="N", help="(default: 5)"
+        "--folds",
+        type=whole_number(2),
+        default=5,
+        metavar="N",
+        help="at most (default: 5); of a class of five files or groups, or fewer, one "
+        "at a time is left out",
     )
     parser.add_argument(
         "--seed", type=whole_number(0), default=0, metavar="N", help="of the folds"
@@ -67,6 +73,7 @@ def run(args):
             f"-o {args.output} is standard output, where the results go; name a file."
         )
     check_output_file(args.output, "-o")
+    check_no_input(args.output, "-o", args.data)
     model = FileClassifier(
         args.classifier, cv=args.folds, random_state=args.seed, **settings(args)
     )

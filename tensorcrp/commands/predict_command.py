@@ -8,6 +8,7 @@ from tensorcrp.commands.reading_options import (
     add_model,
     add_reading,
     as_request,
+    check_no_input,
     check_output_file,
     given_data,
     list_skipped,
@@ -42,9 +43,11 @@ def run(args):
 
     if args.csv is not None:
         check_output_file(args.csv, "--csv", streams=True)
-    model = with_options(load_model(args.model), args)
+    model, data = with_options(load_model(args.model), args), given_data(args.data)
+    if args.csv is not None:
+        check_no_input(args.csv, "--csv", args.model, data)
     with as_request(fitted=True):
-        predictions = model.predict_files(given_data(args.data), args.groups)
+        predictions = model.predict_files(data, args.groups)
         list_skipped(predictions.skipped)
         if args.csv is not None:
             _write_csv(args.csv, predictions)

@@ -70,8 +70,8 @@ def accuracy_lines(scores, noun="file"):
     yield f"expected accuracy: {100 * scores['accuracy']:.1f} %"
     span = f"95 % interval {100 * low:.0f} to {100 * high:.0f} %"
     yield f"  {span}; held-out {noun}s, {how}"
-    if not kept and scores["folds"] == np.sum(scores["confusion"], axis=1).min():
-        yield f"  as many folds as the smallest class has {noun}s"
+    if scores["folds"] == scores.get("fewest"):  # absent from older model files
+        yield f"  as many folds as the smallest class has {'group' if kept else noun}s"
     yield (
         f"  chance {100 * scores['chance']:.1f} %, always the most frequent class "
         f"{100 * scores['majority']:.1f} %"

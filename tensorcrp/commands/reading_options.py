@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from itertools import chain
 
 from tensorcrp.base.files import check_replaceable, replacing
 from tensorcrp.experiments.errors import BadRequest
@@ -140,6 +141,27 @@ def check_output_file(path, option, streams=False):
         repair = "make that folder, or check the path"
         words = _path_words(error, repair) if isinstance(error, OSError) else error
         raise BadRequest(f"{option} {path} cannot be written: {words}") from error
+
+
+# Files that commands write: in a folder of samples they are none of these.
+WRITTEN = (".csv", ".parquet", ".safetensors")
+
+
+def check_no_input(path, option, *inputs):
+    """Reject a file to write that is one of the inputs: paths, or lists of paths."""
+    if path in STDOUT or not os.path.isfile(path):
+        return
+    from tensorcrp.video import files_below
+
+    lists = ([each] if isinstance(each, str) else each for each in inputs)
+    for given in chain.from_iterable(lists):
+        below = files_below(given) if os.path.isdir(given) else [given]
+        for file in below:
+            known = file is given or not file.lower().endswith(WRITTEN)
+            if known and os.path.exists(file) and os.path.samefile(path, file):
+                raise BadRequest(
+                    f"{option} {path} is one of the files that are read; name another."
+                )
 
 
 def check_output_folder(path, option):

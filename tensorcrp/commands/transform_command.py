@@ -8,6 +8,7 @@ from tensorcrp.commands.reading_options import (
     add_model,
     add_reading,
     as_request,
+    check_no_input,
     check_output_file,
     given_data,
     list_skipped,
@@ -46,9 +47,10 @@ def run(args):
     check_output_file(args.output, "-o", streams=True)
     if suffix == ".parquet":
         _check_pandas()
-    model = with_options(load_model(args.model), args)
+    model, data = with_options(load_model(args.model), args), given_data(args.data)
+    check_no_input(args.output, "-o", args.model, data)
     with as_request(fitted=True):
-        features = model.features(given_data(args.data), args.groups)
+        features = model.features(data, args.groups)
         list_skipped(features.skipped)
         WRITERS[suffix](args.output, features)
     n, h = features.data.shape

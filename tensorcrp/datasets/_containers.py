@@ -84,7 +84,13 @@ def open_npz(path):
     """Arrays of a ``.npz`` file; one pickle in it and the whole file is rejected."""
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "rb"))  # numpy leaves it open on errors
-        archive = np.load(file, allow_pickle=False)
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except ValueError as error:  # NumPy would advise to allow pickles
+            raise Rejected(
+                f"{path} cannot be read as npz: it is no archive of arrays. Copy or "
+                "export it again."
+            ) from error
         if not hasattr(archive, "files"):
             raise Rejected(f"{path} holds one array, not an archive; name it .npy.")
         stack.enter_context(archive)

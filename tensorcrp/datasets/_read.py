@@ -254,10 +254,10 @@ def _square(path, n_features):
 def _unflattened(path, X, sample_shape, order):
     """Samples of the given shape; images stored column by column turned upright."""
     check_choice("order", order, ("C", "F"))
-    if X.ndim < 2 or X.dtype.kind not in "biuf":
+    if X.ndim < 2 or X.dtype.kind not in "biuf" or not len(X):
         raise ValueError(
             f"the samples in {path} have shape {X.shape} and dtype {X.dtype}; numbers "
-            "of shape (n, l_1, ..., l_N) are needed. Name another variable by data=."
+            "of shape (n, l_1, ..., l_N), n > 0, are needed. Name others by data=."
         )
     if sample_shape is None or X.shape[1:] == tuple(sample_shape):
         return X

@@ -2,12 +2,11 @@
 
 In: features (n, h) and codes (n,) of training samples, features of others.
 Out: predicted codes, or right answers for every C. The SVM is LIBSVM's with a linear
-kernel, on centred features in units of their root mean square norm. Its C is chosen
-in one of two ways. By folds of the training samples, together with the settings of a
-method (`svm_right`, `middle_of_best`): features of samples that the method has not
-seen. As the paper says (`tune_svm`): by tenfold cross-validation on the features of all
-training samples, whose labels the method has seen; with fewer folds where a class has
-fewer samples, and on at most `MOST` samples where there are more.
+kernel. Its C is chosen in one of two ways. By folds of the training samples, together
+with the settings of a method (`svm_right`, `middle_of_best`): features of samples that
+the method has not seen. As the paper says (`tune_svm`): by tenfold cross-validation on
+the features of all training samples, whose labels the method has seen; with fewer folds
+where a class has fewer samples, and on at most `MOST` samples where there are more.
 """
 
 from dataclasses import dataclass
@@ -47,8 +46,11 @@ def svm_right(features, y, others, truth):
     Of more than `MOST_IN_FOLDS` training samples, about as many are used.
     """
     ids = _subset(y, 1, MOST_IN_FOLDS)
-    mine, others = _in_units(features[ids], others)
-    return _right(mine @ mine.T, y[ids], others @ mine.T, truth, COSTS)
+    features, y = features[ids], y[ids]
+    unit = _unit(features)
+    scaled = features / unit
+    inner, outer = scaled @ scaled.T, (others / unit) @ scaled.T
+    return _right(inner, y, outer, truth, COSTS)
 
 
 def middle_of_best(counts):
@@ -98,7 +100,7 @@ def tune_svm(features, y):
     if folds < 2:
         return Tuning(COSTS[0], 0, len(y))
     ids = _subset(y, folds, MOST)
-    (scaled,) = _in_units(features[ids])
+    scaled = features[ids] / _unit(features)
     gram, labels = scaled @ scaled.T, y[ids]
     right = np.zeros(len(COSTS), int)
     for train, test in _folds(labels, folds):
@@ -109,14 +111,14 @@ def tune_svm(features, y):
 
 
 def svm(features, y, others, C):
-    """Linear SVM on centred features, in units of their root mean square norm."""
+    """Linear SVM on features in units of their root mean square norm."""
     return svms(features, y, others, [C])[C]
 
 
 def svms(features, y, others, costs):
     """The same for several C: a dictionary of C -> predicted codes."""
-    (mine, others), guesses, svc = _in_units(features, others), {}, None
-    how = {"kernel": "linear"}
+    unit, guesses, svc = _unit(features), {}, None
+    mine, others, how = features / unit, others / unit, {"kernel": "linear"}
     if len(y) <= MOST_IN_GRAM:
         mine, others = mine @ mine.T, others @ mine.T
         how = {"kernel": "precomputed"}
@@ -129,17 +131,9 @@ def svms(features, y, others, costs):
     return guesses
 
 
-def _in_units(features, *others):
-    """Training features and others, centred, in units of the root mean square norm.
-
-    The same C is as strong then wherever the origin of the features is: some methods
-    centre them, and a mean that is large beside what varies would weaken every C.
-    """
-    mean = features.mean(axis=0)
-    centred = features - mean
-    square = np.vdot(centred, centred) / len(centred)
-    unit = np.sqrt(square) if square > 0 else 1.0
-    return [centred / unit, *((each - mean) / unit for each in others)]
+def _unit(features):
+    mean = np.vdot(features, features) / len(features)
+    return np.sqrt(mean) if mean > 0 else 1.0
 
 
 def _subset(y, least, most):

@@ -257,7 +257,8 @@ def _plan(preset, data, sizes, methods, repeats, seed, most, groups):
     check_used([name for name in data if name not in known_names()])
     if how is not None:
         sizes = _listed(sizes or how.sizes)
-        return preset_plan(data, sizes, repeats, seed, names, most or how.most)
+        wanted = sizes, repeats, seed, names, most or how.most, groups
+        return preset_plan(data, *wanted)
     if sizes:
         sizes = _listed(sizes)
         check_splits(data, sizes, repeats, seed, groups)

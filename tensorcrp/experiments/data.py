@@ -143,6 +143,10 @@ def load_data(name, groups=""):
         sides of a split. Empty for what is known of the set.
     """
     if name in PROTOCOLS:
+        if groups:
+            raise BadRequest(
+                f"{name} has splits of its own: leave --groups {groups} out."
+            )
         return _by_protocol(name)
     return _load(name, groups or GROUPS.get(name), folder_cache.reader_settings())
 

@@ -41,8 +41,8 @@ class Difference:
 
     @property
     def is_loss(self):
-        """Whether it is negative by more than one standard error."""
-        return self.mean < -self.error
+        """Whether it is negative by more than one standard error, if there is one."""
+        return self.mean < -np.nan_to_num(self.error)
 
     def __str__(self):
         error = "" if np.isnan(self.error) else f" ± {self.error:.1f}"
@@ -67,7 +67,7 @@ class Evidence:
     ----------
     sets, methods : list of str
         Sets with results, and methods, the best mean first; those without results on
-        some set come last.
+        some split of some set come last.
     """
 
     def __init__(self, rows, train, classifier=HEADLINE):
@@ -78,12 +78,17 @@ class Evidence:
             for data in self.sets
             for method in rows.methods()
         }
+        self._splits = dict.fromkeys(self.sets, 0)
+        for (data, _), values in self._found.items():
+            self._splits[data] = max(self._splits[data], len(values))
         known = [m for m in rows.methods() if any(self._found[d, m] for d in self.sets)]
         self.methods = sorted(known, key=lambda m: (self.holes(m) > 0, -self.mean(m)))
 
     def holes(self, method):
-        """Number of sets without a result."""
-        return sum(not self._found[data, method] for data in self.sets)
+        """Number of sets with fewer splits than another method has, or without any."""
+        return sum(
+            len(self._found[data, method]) < self._splits[data] for data in self.sets
+        )
 
     def score(self, data, method):
         """Mean and deviation over splits, or None."""
@@ -99,7 +104,7 @@ class Evidence:
         return float(np.mean(means)) if means else np.nan
 
     def complete(self):
-        """Methods with results on every set."""
+        """Methods with results on every split of every set."""
         return [method for method in self.methods if not self.holes(method)]
 
     def ranks(self):

@@ -26,6 +26,7 @@ from tensorcrp.experiments.tables import printable, wrapped
 from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.reading import OF_KINDS, read_files
 from tensorcrp.files.samples import why_skipped
+from tensorcrp.files.training import whole_files
 from tensorcrp.preprocessing import Motion
 from tensorcrp.video import files_below, labelled_files, train_test_folders
 
@@ -119,13 +120,17 @@ def _has_epochs(path):
 
 def _epochs(path, on_error):
     """Epochs of ``.fif`` files; beside them columns of metadata, and their files."""
-    samples = read_files(find_files(path, labelled=True), {"target": None}, on_error)
+    found = find_files(path, labelled=True)
+    samples = read_files(found, {"target": None}, on_error)
+    files = [each.rpartition("[")[0] for each in samples.files]
     own = {
         "data": samples.X,
         "target": np.array(samples.labels),
         "mode_names": samples.mode_names,
-        "file": np.array([each.rpartition("[")[0] for each in samples.files]),
+        "file": np.array(files),
     }
+    if whole_files(found, samples) is not None:  # they share more than the class
+        own["files"] = files
     return Bunch(**samples.more | own)
 
 

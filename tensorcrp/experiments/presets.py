@@ -7,6 +7,7 @@ reason.
 
 import os
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import tensorcrp
@@ -14,7 +15,7 @@ from tensorcrp.datasets import list_datasets
 from tensorcrp.experiments.data import VARIABLE, Skip, load_data
 from tensorcrp.experiments.errors import BadRequest
 from tensorcrp.experiments.methods import evidence_methods
-from tensorcrp.experiments.random_splits import split
+from tensorcrp.experiments.random_splits import split, splits_of
 from tensorcrp.experiments.runs import Run
 
 # Beside a checkout of this repository, where there is no TENSORCRP_DATA.
@@ -67,27 +68,32 @@ def real_folder():
     )
 
 
-def preset_plan(data, sizes, repeats, seed, methods, most):
+def preset_plan(data, sizes, repeats, seed, methods, most, groups=""):
     """Runs, the smallest size of all sets first; sizes that are too large are one run.
+
+    Sets with splits of their own come with the first size.
 
     Parameters
     ----------
     data, methods : sequences of str
     sizes : sequence of int or float
     repeats, seed, most : int
+    groups : str
 
     Returns
     -------
     list of Run
     """
     plan = []
-    for train in sizes:
-        for name in data:
-            found = load_data(name)
-            cells = [PresetCell(found, train, i, seed, most) for i in range(repeats)]
-            bad = next((cell for cell in cells if not cell.is_possible()), None)
-            runs = [cell.run(method) for cell in cells for method in methods]
-            plan += runs if bad is None else [bad.run(methods[0])]
+    for train, name in product(sizes, data):
+        found = load_data(name, groups)
+        if found.splits and train != sizes[0]:
+            continue
+        (size,), splits = splits_of(found, [train], repeats)
+        cells = [PresetCell(found, size, i, seed, most, groups) for i in splits]
+        bad = next((cell for cell in cells if not cell.is_possible()), None)
+        runs = [cell.run(method) for cell in cells for method in methods]
+        plan += runs if bad is None else [bad.run(methods[0])]
     return plan
 
 
@@ -100,6 +106,7 @@ class PresetCell:
     split: int
     seed: int
     most: int
+    groups: str = ""
 
     def is_possible(self):
         """Whether every class has enough samples."""
@@ -113,4 +120,4 @@ class PresetCell:
         """The run of a method."""
         name, digest = self.data.name, self.data.checksum
         place = (name, digest, self.train, self.split, self.seed, method)
-        return Run(*place, most=self.most)
+        return Run(*place, most=self.most, groups=self.groups)

@@ -144,7 +144,7 @@ def _outcome(run):
 def _accuracy(run, data, train, test):
     groups = None if data.groups is None else data.groups[train]
     sides = [array[ids] for ids in (train, test) for array in (data.X, data.y)]
-    split = Split(*sides, groups, run.n_features)
+    split = Split(*sides, groups, run.n_features, centred=not run.paper)
     how = method(run.method)
     if data.classifiers:
         how = replace(how, classifiers=data.classifiers)

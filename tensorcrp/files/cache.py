@@ -45,6 +45,9 @@ def cached_clips(files, folder, options, how):
             file.write(json.dumps(fields).encode())
         return clips
     fields = json.loads(notes.read_text())
+    if fields["skipped"] and how["on_error"] == "raise":
+        file, reason = fields["skipped"][0]
+        raise ValueError(f"{file}: {reason}")
     return Clips(
         np.load(array, mmap_mode="r", allow_pickle=False),
         None,

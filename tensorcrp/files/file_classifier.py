@@ -68,7 +68,8 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
     search : TensorCRPCV, default=None
         Grids to choose from; its `estimator` and `cv` are replaced.
     cv : int, default=5
-        Number of folds of every cross-validation.
+        Number of folds of every cross-validation, at most. Of a class of five files or
+        groups, or fewer, one at a time is left out.
     on_error : {"raise", "skip"}, default="raise"
         What to do with a file that cannot be read; "skip" lists it in ``skipped_``.
     n_jobs : int, default=None
@@ -213,9 +214,16 @@ class FileClassifier(FilePredictor, ClassifierMixin, BaseEstimator):
 
     def _add_test(self, folder):
         """Score the files of a test folder that came with the training files."""
-        test = self.predict_files(folder)
+        samples = self._new(folder)
+        unknown = set(samples.labels) - {*self.classes_, None}
+        if unknown:
+            raise ValueError(
+                f"{folder} has the class {min(unknown)}, which the training files lack."
+            )
+        test = self._predictions(samples)
+        self.skipped_ = [*self.skipped_, *test.skipped]
         self.scores_["test_accuracy"] = test.accuracy
-        self.scores_["test_files"] = len(test.files)
+        self.scores_["test_files"] = sum(each is not None for each in test.truth)
 
     def _check_parameters(self):
         check_choice("motion", self.motion, ("auto", *KINDS))

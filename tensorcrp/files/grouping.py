@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorcrp.base.targets import is_missing
 from tensorcrp.base.types import AnyPath, Array
 
 
@@ -55,7 +56,7 @@ def file_groups(rule: str, files: Sequence[AnyPath]) -> Array:
 
 
 def check_groups(rule: object, names: Sequence[object], labels: Sequence[Any]) -> None:
-    """Raise ValueError if groups are the classes: one for each.
+    """Raise ValueError if a group is missing, or if groups cannot be told from classes.
 
     Parameters
     ----------
@@ -64,7 +65,20 @@ def check_groups(rule: object, names: Sequence[object], labels: Sequence[Any]) -
     names, labels : sequences of length n
         Group and class of each sample.
     """
+    gone = [i for i, name in enumerate(names) if is_missing(name) or name == ""]
+    if gone:
+        raise ValueError(
+            f"groups {rule!r} has no value for {len(gone)} of {len(names)} samples, "
+            f"first for number {gone[0]}, counted from 0: they could be of a person or "
+            "recording that is on the other side of a split. Fill them in, or leave "
+            "these samples out."
+        )
     groups, numbers = np.unique(names, return_inverse=True)
+    if len(groups) < 2:
+        raise ValueError(
+            f"groups {rule!r} puts all samples into one group, {str(groups[0])!r}: "
+            "then none is left to test. Use groups such as people or recordings."
+        )
     classes, codes = np.unique(labels, return_inverse=True)
     pairs = set(zip(numbers.tolist(), codes.tolist(), strict=True))
     if len(pairs) == len(groups) <= len(classes):
@@ -112,8 +126,14 @@ def _from_pattern(rule, files):
         match = pattern.search(file)
         if match is None:
             raise ValueError(f"groups {rule!r} does not occur in {file}.")
-        found.append(match[1] if pattern.groups else match[0])
-    return np.array([str(each) for each in found])
+        parts = match.groups() if pattern.groups else (match[0],)
+        group = next((part for part in parts if part is not None), None)
+        if group is None:
+            raise ValueError(
+                f"no group in parentheses of {rule!r} takes part in {file}."
+            )
+        found.append(group)
+    return np.array(found)
 
 
 def _from_table(path, column, files):
@@ -126,7 +146,14 @@ def _from_table(path, column, files):
                 "needs a column 'file', with paths or names of files, and a column of "
                 f"groups: 'group', or COLUMN in {path}:COLUMN."
             )
-    known = {os.path.normpath(row["file"]): row[column] for row in rows}
+    known = {}
+    for row in rows:
+        file = os.path.normpath(row["file"])
+        if known.setdefault(file, row[column]) != row[column]:
+            raise ValueError(
+                f"groups {path!r} has {file} twice, in {known[file]!r} and in "
+                f"{row[column]!r}; give paths, such as CLASS/{os.path.basename(file)}."
+            )
     return np.array([_looked_up(path, known, file) for file in files])
 
 
@@ -137,6 +164,11 @@ def _rows(path):
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"groups {path!r}: there is no such table; check the path."
+        ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(
+            f"groups {path!r} is no table of comma-separated text ({error}); save it "
+            "as UTF-8."
         ) from error
 
 

@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
 from tensorcrp.base.types import Array, Floats, Shape
 from tensorcrp.model_selection import DistanceFeatures
 from tensorcrp.preprocessing import KINDS, Motion
+from tensorcrp.solver.cp import working_dtype
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class LinearMap:
             The largest is that of the predicted class.
         """
         if self.motion != "none":
+            # In floats, as in Motion: differences of unsigned integers wrap around.
+            sample = sample.astype(working_dtype(sample), copy=False)
             sample = KINDS[self.motion](sample, self.mode)
         return self.coef @ sample.reshape(-1) + self.intercept
 
@@ -175,7 +178,9 @@ def affine(step):
     Slopes are a matrix (h, P), or (P,) where every entry is scaled by itself.
     """
     if isinstance(step, (StandardScaler, RobustScaler)):
-        centre = step.mean_ if isinstance(step, StandardScaler) else step.center_
+        # StandardScaler learns a mean that it may not be asked to subtract.
+        known = isinstance(step, StandardScaler) and step.with_mean
+        centre = step.mean_ if known else getattr(step, "center_", None)
         slopes = (
             np.ones(step.n_features_in_) if step.scale_ is None else 1 / step.scale_
         )
@@ -198,17 +203,22 @@ def affine(step):
     )
 
 
+def is_nearest_mean(classifier):
+    """Whether it is scikit-learn's, by plain distances and with classes as likely."""
+    if type(classifier) is not NearestCentroid or classifier.metric != "euclidean":
+        return False
+    return np.allclose(classifier.class_prior_, 1 / len(classifier.classes_))
+
+
 def linear_classifier(classifier):
     """Weights (c, h) and constants (c,) whose largest score is the prediction.
 
     Of two classes, scores differ by the decision function.
     """
-    if isinstance(classifier, NearestCentroid):
-        uniform = np.allclose(classifier.class_prior_, 1 / len(classifier.classes_))
-        if classifier.metric == "euclidean" and uniform:
-            centres = np.asarray(classifier.centroids_)
-            return 2 * centres, -(centres**2).sum(axis=1)  # |x|^2 - |x - m|^2
-    elif hasattr(classifier, "coef_") and hasattr(classifier, "intercept_"):
+    if is_nearest_mean(classifier):
+        centres = np.asarray(classifier.centroids_)
+        return 2 * centres, -(centres**2).sum(axis=1)  # |x|^2 - |x - m|^2
+    if hasattr(classifier, "coef_") and hasattr(classifier, "intercept_"):
         weights = np.atleast_2d(classifier.coef_)
         constants = np.zeros(len(weights)) + classifier.intercept_
         if len(classifier.classes_) == 2 and len(weights) == 1:

@@ -24,6 +24,7 @@ from tensorcrp.files.reading import (
     check_options,
     read_files,
 )
+from tensorcrp.files.recordings import label_texts
 from tensorcrp.files.samples import Samples
 from tensorcrp.files.scoring import tempered
 from tensorcrp.files.training import named_groups, reading_parameters
@@ -60,7 +61,10 @@ class FilePredictor(OneState):
             One entry per file; of a file of arrays, one per sample.
         """
         check_is_fitted(self)
-        samples = self._new(data)
+        return self._predictions(self._new(data), groups)
+
+    def _predictions(self, samples, groups=None):
+        """The same of samples that were read."""
         scores, probabilities = scores_of(self.model_, samples.X)
         names = set(self.classes_)
         if probabilities:
@@ -110,7 +114,12 @@ class FilePredictor(OneState):
         """
         predictions = self.predict_files(data)
         if y is not None:
-            names = np.asarray(y).astype(str)
+            names = label_texts(np.asarray(y))
+            if not set(names) & set(self.classes_):
+                raise ValueError(
+                    f"y has no label of the model, but {names[0]!r}; the classes are "
+                    f"{', '.join(map(str, self.classes_[:5]))}."
+                )
             right = accuracy_score(
                 names, predictions.labels, sample_weight=sample_weight
             )

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier
 
 from tensorcrp.base.one_by_one import features_of_each, scoring_each
 from tensorcrp.base.types import Array, Floats
-from tensorcrp.files.linear import linear_classifier
+from tensorcrp.files.linear import is_nearest_mean, linear_classifier
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,16 @@ def scores_of(model, X):
     if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
         values = classifier.decision_function(features)  # not rounded to 0 and 1
         return (_two_columns(values / 2) if values.ndim == 1 else values), True
-    if type(classifier) is NearestCentroid and classifier.priors == "uniform":
+    if is_nearest_mean(classifier):
         return _by_means(classifier, features), True
     if hasattr(classifier, "predict_proba") and not _is_one_neighbour(last):
         shares = classifier.predict_proba(features)
         return np.log(np.maximum(shares, np.finfo(float).tiny)), True
-    if hasattr(classifier, "decision_function"):
+    if hasattr(classifier, "decision_function") and not _scores_pairs(last):
         values = classifier.decision_function(features)
-        return (_two_columns(values) if values.ndim == 1 else values), False
+        values = _two_columns(values) if values.ndim == 1 else values
+        if values.shape[1] == len(classifier.classes_):
+            return values, False
     labels = np.asarray(classifier.predict(features))
     return (labels[:, None] == classifier.classes_).astype(float), False
 
@@ -164,6 +166,11 @@ def _by_means(classifier, features):
 
 def _two_columns(values):
     return np.column_stack([-values, values])
+
+
+def _scores_pairs(classifier):
+    """Whether its scores are of pairs of classes: of three there are three, too."""
+    return getattr(classifier, "decision_function_shape", "ovr") == "ovo"
 
 
 def _is_one_neighbour(classifier):

@@ -55,15 +55,15 @@ def _read_arrays(path, reader, labelled):
         bunch = read_tensors(path, **options)
     _check_finite(path, bunch.data)
     more = {k: v for k, v in bunch.items() if np.shape(v)[:1] == bunch.data.shape[:1]}
-    labels = None if bunch.target is None else _label_texts(bunch.target)
+    labels = None if bunch.target is None else label_texts(bunch.target)
     return _numbered(path, bunch.data, labels, bunch.mode_names, more)
 
 
-def _label_texts(y):
-    """Labels (n,) as text, None where they are missing; 3.0 beside NaN is 3."""
+def label_texts(y):
+    """Labels (n,) as text, None where they are missing; whole numbers 3.0 are 3."""
     missing = unlabelled(y)
     known = y[~missing]
-    if missing.any() and y.dtype.kind == "f" and np.all(known == np.rint(known)):
+    if y.dtype.kind == "f" and np.all(known == np.rint(known)):
         return [
             None if gone else f"{each:.0f}"
             for each, gone in zip(y, missing, strict=True)

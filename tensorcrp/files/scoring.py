@@ -10,9 +10,6 @@ from scipy.stats import binomtest
 
 from tensorcrp.files.predictions import per_file
 
-# Probability of such an accuracy by chance beyond which nothing is claimed.
-DOUBT = 0.01
-
 
 def held_out_scores(held_out, codes, screened, folds, groups):
     """Accuracy of held-out files, what guessing gives, and the confusion matrix."""
@@ -26,6 +23,7 @@ def held_out_scores(held_out, codes, screened, folds, groups):
         "files": len(codes),
         "folds": int(folds),
         "groups": None if groups is None else int(groups.max()) + 1,
+        "fewest": fewest_in_a_class(codes, groups),
         "chance": 1 / c,
         "majority": float(counts.max() / counts.sum()),
         "confusion": confusion,
@@ -35,12 +33,20 @@ def held_out_scores(held_out, codes, screened, folds, groups):
     }
 
 
+def fewest_in_a_class(codes, groups):
+    """Files, or groups of files, of the class that has fewest."""
+    if groups is None:
+        return int(np.bincount(codes).min())
+    pairs = np.unique(np.column_stack([codes, groups]), axis=0)
+    return int(np.bincount(pairs[:, 0]).min())
+
+
 def is_near_chance(scores):
-    """Whether guessing the most frequent class could be as good as this."""
-    right = round(scores["accuracy"] * scores["files"])
-    test = binomtest(right, scores["files"], scores["majority"], alternative="greater")
+    """Whether guessing the most frequent class is within the interval of this."""
     # Few files without a mistake prove little, but nobody would call them chance.
-    return bool(right < scores["files"] and test.pvalue > DOUBT)
+    right = round(scores["accuracy"] * scores["files"])
+    low, _ = interval(scores["accuracy"], scores["files"])
+    return right < scores["files"] and low <= scores["majority"]
 
 
 def interval(accuracy, n):

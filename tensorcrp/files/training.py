@@ -18,6 +18,7 @@ from tensorcrp.files.found import MANY, find_files
 from tensorcrp.files.grouping import check_apart, check_groups, file_groups
 from tensorcrp.files.predictions import Predictions, per_file
 from tensorcrp.files.reading import SIZE, described, read_files
+from tensorcrp.files.recordings import label_texts
 from tensorcrp.files.samples import NOUNS, why_skipped
 from tensorcrp.files.scoring import best_share, held_out_scores, temperatures, tempered
 from tensorcrp.video import train_test_folders
@@ -118,7 +119,7 @@ def chosen_classifier(classifier):
 def _group_numbers(groups, found, samples):
     """Numbers (n,) of the groups of the files that were read, or None."""
     if groups is None:
-        return _whole_files(found, samples)
+        return whole_files(found, samples)
     if isinstance(groups, str):
         given = named_groups(groups, samples)
     else:
@@ -130,7 +131,7 @@ def _group_numbers(groups, found, samples):
     return np.unique(given, return_inverse=True)[1]
 
 
-def _whole_files(found, samples):
+def whole_files(found, samples):
     """Numbers (n,) of the files that samples are in, where files have classes, or None.
 
     Then samples of a file share more than the class, as windows of a clip do. That
@@ -170,9 +171,21 @@ def halves_of(data):
 
 
 def check_halves(halves, found, groups):
-    """Reject groups in both halves; of files that hold arrays nobody knows them yet."""
-    if halves is not None and isinstance(groups, str) and found.kind not in MANY:
-        check_apart(groups, found.files, find_files(halves[1], labelled=False).files)
+    """Reject groups in both halves, and classes that only the test has.
+
+    Of files that hold arrays nobody knows them yet.
+    """
+    if halves is None or found.kind in MANY:
+        return
+    test = find_files(halves[1], labelled=False)
+    unknown = sorted(set(test.folders) - {*found.folders, None})
+    if unknown:
+        raise ValueError(
+            f"{halves[1]} has the class {unknown[0]}, which {halves[0]} lacks. Add "
+            "training files of that class, or leave its folder out of the test."
+        )
+    if isinstance(groups, str):
+        check_apart(groups, found.files, test.files)
 
 
 def check_rule(groups, found):
@@ -200,7 +213,7 @@ def _one_each(values, files, name):
             raise ValueError(
                 f"{name} has no {what} for {file}: leave that one out, or give it one."
             )
-    return [str(each) for each in values]
+    return label_texts(np.asarray(values))
 
 
 def _check_none_lost(found, samples):

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from tensorcrp.base.parameters import check_integer
+from tensorcrp.base.targets import is_missing
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.storage.sources import source_of
 
@@ -82,6 +83,12 @@ def _checked_groups(groups, y, known):
     """Groups of the samples that are known, of which there are two or more."""
     groups = np.asarray(groups)
     alike = groups.shape == y.shape
+    gone = [i for i in known if is_missing(groups[i])] if alike else []
+    if gone:
+        raise ValueError(
+            f"groups has no value for {len(gone)} of {len(y)} samples, first for "
+            f"number {gone[0]}, counted from 0: fill them in, or leave these out."
+        )
     values = np.unique(groups[known] if alike else groups)
     if not alike or len(values) < 2:
         raise ValueError(

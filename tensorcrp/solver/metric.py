@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -271,3 +272,13 @@ def _stacked(roots, size):
     if all(root is None for root in roots):
         return None
     return np.stack([np.eye(size) if root is None else root for root in roots])
+
+
+def isotropic_energy(matrices, shape):
+    """Expected square of a tensor after mode products, alike in all directions.
+
+    In units of its square before: ``||M_1 kron ... kron M_N||^2 / P`` of matrices
+    (r_m, l_m), where None leaves its mode as it is.
+    """
+    pairs = zip(matrices, shape, strict=True)
+    return prod(1.0 if M is None else np.square(M).sum() / size for M, size in pairs)

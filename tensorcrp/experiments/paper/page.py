@@ -38,9 +38,9 @@ cross-validation. What it leaves open, we set as follows.
 - CRP starts from the cut ridge-LDA direction, the default of the library; the paper's
   start V = I is a column of its own.
 - The kernel of the SVM is linear (the paper mentions one parameter, C), the grid of C
-  is 1, 10, 100, 1000 on centred features of unit root mean square norm, folds are
-  fewer than ten where a class has fewer samples, and where there are more than 500
-  training samples C is chosen on about 500 of them; its solver may take 20,000 steps.
+  is 1, 10, 100, 1000 on features of unit root mean square norm, folds are fewer than
+  ten where a class has fewer samples, and where there are more than 500 training
+  samples C is chosen on about 500 of them; its solver may take 20,000 steps.
   Under honest selection the three folds choose C as well, together with the ridge, on
   features that were not fitted to the held-out labels; an SVM in these folds is trained
   on about 1,000 samples where there are more.

@@ -183,6 +183,8 @@ def figures_of(experiments, rows):
 def check_page(path, experiments):
     """Reject a path that the page and the rows beside it cannot be written to."""
     name = PROTOCOL_RESULTS if of_protocols(experiments) else RESULTS
+    if not str(path).endswith(".md"):
+        raise BadRequest(f"--page {path} is a page in Markdown: name a file in .md.")
     check_file(path, "--page")
     check_file(Path(path).parent / "results" / name, "--page")
 
