@@ -15,7 +15,8 @@ from sklearn.base import clone
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.persistence import load, save
-from tensorcrp.solver import Smoothness, Spec, fit_path
+from tensorcrp.solver import Euclidean, Smoothness, Spec, fit_path
+from tensorcrp.solver.metric import isotropic_energy
 
 EXACT = {"rtol": 1e-8, "atol": 1e-8}
 CASES = [
@@ -179,6 +180,15 @@ def test_any_storage_gives_the_same(make_samples, tmp_path, shape, n):
     )
 
 
+def test_energy_of_what_is_alike_in_all_directions():
+    """The Kronecker product over the modes, written out."""
+    rng = np.random.default_rng(0)
+    matrices = [rng.standard_normal((2, 4)), None, rng.standard_normal((3, 2))]
+    whole = reduce(np.kron, [matrices[0], np.eye(3), matrices[2]])
+    energy = isotropic_energy(matrices, (4, 3, 2))
+    assert_allclose(energy, np.sum(whole**2) / 24)
+
+
 def test_permuting_an_unordered_mode_permutes_the_solution(make_samples):
     X, y = make_samples((5, 4, 3), 40, n_classes=4)
     order = np.array([2, 0, 3, 1])
@@ -235,6 +245,13 @@ def test_a_mode_of_size_one(make_samples):
     one = TensorCRP(3, smooth=(1.0, 5.0, 2.0)).fit(X, y).transform(X)
     other = TensorCRP(3, smooth=(1.0, 2.0)).fit(X[:, :, 0], y).transform(X[:, :, 0])
     assert_allclose(one, other, **EXACT)
+
+
+def test_modes_without_steps_or_strength_have_no_matrix():
+    *nothing, last = Smoothness((0.0, 2.0, 3.0)).matrices((4, 1, 3))
+    assert nothing == [None, None]
+    assert_array_equal(last, mode_matrices((3,), 3.0)[0])
+    assert Euclidean().matrices((4, 1)) == [None, None] and Euclidean().is_plain
 
 
 BAD = [
