@@ -261,6 +261,62 @@ def test_folding_rows_into_a_triangle_keeps_the_scatter(n, n_features):
     assert_allclose(folded.T @ folded, R.T @ R + A.T @ A, rtol=1e-12, atol=1e-11)
 
 
+def blocks_with_null_columns(scale=1.0):
+    """Rows in three blocks; the third and the last entry never vary."""
+    rng = np.random.default_rng(0)
+    blocks = [scale * rng.standard_normal((n, 6)) for n in (4, 7, 1)]
+    for block in blocks:
+        block[:, [2, 5]] = 0.0
+    return blocks
+
+
+@together("scale", [1e-120, 1.0, 1e120])
+def test_the_root_of_products_has_their_sum(scale):
+    blocks = blocks_with_null_columns(scale)
+    root, A = linalg.product_root(blocks), np.concatenate(blocks) / scale
+    assert_array_equal(root, np.triu(root))
+    assert not root[[2, 5]].any() and not root[:, [2, 5]].any()
+    assert_allclose((root / scale).T @ (root / scale), A.T @ A, **ROUNDING)
+
+
+@together("scale", [0.0, 1e-127, 1e127, 1e200, np.nan])
+def test_products_out_of_range_have_no_root(scale):
+    assert linalg.product_root(blocks_with_null_columns(scale)) is None
+
+
+def test_products_that_cannot_be_factored_have_no_root():
+    assert linalg.product_root([np.ones((4, 2))]) is None
+
+
+def test_half_of_a_product_is_the_whole():
+    blocks = [each[:, :5] for each in blocks_with_null_columns()]
+    A = np.concatenate(blocks)
+    gram = linalg.symmetric_gram(blocks)
+    assert gram.flags.c_contiguous
+    assert_array_equal(gram, gram.T)
+    assert_allclose(gram, A.T @ A, **ROUNDING)
+
+
+@together("unit", [False, True])
+def test_triangular_systems_do_not_look_at_the_rest(unit):
+    rng = np.random.default_rng(0)
+    lower, right = rng.standard_normal((5, 5)), rng.standard_normal((5, 3))
+    L = np.tril(lower, -1) + np.diag(np.ones(5) if unit else np.diag(lower))
+    lower[np.triu_indices(5, 0 if unit else 1)] = np.nan
+    found = linalg.lower_solve(lower, right, *[unit] * unit)
+    assert_allclose(found, np.linalg.solve(L, right))
+
+
+def test_every_matrix_has_its_own_ridge():
+    rng = np.random.default_rng(0)
+    A, right = rng.standard_normal((3, 4, 6)), rng.standard_normal((4, 2))
+    grams, ridges = A @ A.transpose(0, 2, 1), [0.5, 0.0, 30.0]
+    factors = choleskys(grams.copy(), ridges)
+    for factor, gram, ridge in zip(factors, grams, ridges, strict=True):
+        expected = np.linalg.solve(gram + ridge * np.eye(4), right)
+        assert_allclose(cholesky_solve(factor, right), expected)
+
+
 @together("d, p, n", [(6, 4, 9), (1, 3, 5), (5, 1, 1), (70, 3, 80)])
 def test_products_are_subtracted_in_place(d, p, n):
     """Of small matrices together, of large ones lane by lane."""
@@ -320,12 +376,59 @@ def test_eigenvectors_of_many_matrices_are_those_of_each(size):
     assert (np.abs(image - top[:, None] * found) <= 1e-13 * scale[:, None]).all()
 
 
+@together("size", [3, 12, 13, 40])
+@together("number", [1, 5, 6])
+def test_a_few_matrices_have_their_top_eigenvectors(size, number):
+    A = np.random.default_rng(0).standard_normal((number, size, size))
+    matrices = A + A.transpose(0, 2, 1)
+    for matrix, found in zip(matrices, linalg.top_eigenvectors(matrices), strict=True):
+        top = np.linalg.eigh(matrix)[1][:, -1]
+        assert_allclose(abs(found @ top), 1)
+        assert_allclose(np.linalg.norm(found), 1)
+
+
+def test_many_small_matrices_are_solved_by_powers(monkeypatch):
+    """From a number of matrices on, up to a size."""
+    ways, powers = [], linalg._by_squaring
+    monkeypatch.setattr(linalg, "MANY_MATRICES", 3)
+    monkeypatch.setattr(linalg, "SMALL_POWERS", 4)
+    monkeypatch.setattr(linalg, "_by_squaring", lambda A: ways.append(A) or powers(A))
+    for number, size, by_powers in ((2, 4, 0), (3, 4, 1), (4, 2, 1), (3, 5, 0)):
+        ways.clear()
+        linalg.top_eigenvectors(np.stack([np.diag(np.arange(1.0, size + 1))] * number))
+        assert len(ways) == by_powers, (number, size)
+
+
+@together("value", [np.nan, np.inf])
+def test_eigenproblems_without_numbers_are_rejected(value):
+    matrices = np.stack([np.eye(20), np.eye(20)])
+    matrices[1, 3, 3] = value
+    with pytest.raises(np.linalg.LinAlgError, match="size 20 did not converge"):
+        linalg.top_eigenvectors(matrices)
+
+
+def test_powers_know_which_eigenvectors_they_found():
+    """Not of values that are close, or zero, or beside a larger negative one."""
+    values = np.array([[0.1, 0.5, 1], [0, 1 - 1e-4, 1], [-2, 0.5, 1], [0, 0, 0.0]])
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 3, 3)))[0]
+    matrices = (Q * values[:, None]) @ Q.transpose(0, 2, 1)
+    found, known = linalg._by_squaring(matrices)
+    assert_array_equal(known, [True, False, False, False])
+    assert_allclose(abs(found[0] @ Q[0, :, -1]), 1)
+
+
 @shapes
 def test_both_sides_are_as_short_as_they_can_be(shape):
     samples = ArrayRows.of(random_samples(shape))
     L, R = np.prod(shape[: samples.split]), np.prod(shape[samples.split :])
     every = [np.prod(shape[:s]) + np.prod(shape[s:]) for s in range(len(shape))]
     assert L + R == min(every)
+
+
+@together("dtype", ["f2", "i1", "u4", "i8", "f8", ">f8", "?", "f4", ">f4"])
+def test_float32_of_any_byte_order_is_all_that_is_single_precision(dtype):
+    expected = np.float32 if dtype.endswith("f4") else np.float64
+    assert algebra.working_dtype(np.zeros(1, dtype)) is expected
 
 
 def khatri_rao_except(factors, mode):
@@ -345,7 +448,7 @@ def test_white_columns_are_orthonormal_and_span_the_khatri_rao_product(shape, ra
         K = khatri_rao_except(factors, mode)
         T, back = algebra.whitening(factors, mode)
         kept = T.any(axis=0)
-        assert kept[-1]
+        assert kept[-1] and not back[:, ~kept].any()
         Q = (K @ T)[:, kept]
         assert kept.sum() == np.linalg.matrix_rank(K)
         assert_allclose(Q.T @ Q, np.eye(kept.sum()), **ROUNDING)

@@ -79,6 +79,15 @@ def test_from_few_rows_it_is_the_same(rng, d, n, c):
     assert_array_equal(u[3], np.eye(d)[-1])
 
 
+@pytest.mark.parametrize("lam", [0.0, 1e-17])
+def test_few_rows_with_a_ridge_below_rounding_are_a_scatter(rng, lam):
+    """Rows that are equal: their products cannot be factored."""
+    Z, D, lambdas = np.ones((1, 4, 2)), rng.standard_normal((1, 4, 3)), np.array([lam])
+    u = ridge_lda_of_rows(D, Z, lambdas)
+    assert_array_equal(u, ridge_lda(D, Z @ Z.transpose(0, 2, 1), lambdas))
+    assert_allclose(u.sum(), 0, atol=1e-12)  # at right angles to the rows
+
+
 def test_rows_decide_how_a_block_is_solved(rng, monkeypatch):
     """Eleven rows and a mode of thirty: the same ascent by both ways."""
     rows = [rng.standard_normal((n, 30, 3)) for n in (3, 11)]
@@ -104,8 +113,8 @@ def test_a_ridge_below_rounding_is_lifted_to_rounding(rng):
     """A direction without scatter, and another one that separates a little more."""
     G = np.diag([1.0, 1.0, 0.0])
     ridge = 4 * EPS * 2
-    # J is D^2 / (G + ridge): 3 / (1 + ridge) against 2 or 4 ridge / ridge.
-    for size, winner in ((2.0, 0), (4.0, 2)):
+    # J is D^2 / (G + ridge): 3 / (1 + ridge) against 2.8 or 3.2 ridge / ridge.
+    for size, winner in ((2.8, 0), (3.2, 2)):
         D = np.diag([np.sqrt(3), 1.0, np.sqrt(size * ridge)])
         u = ridge_lda(D[None], G[None].copy(), np.zeros(1))[0]
         assert_allclose(abs(u), np.eye(3)[winner], atol=1e-6)
@@ -272,16 +281,21 @@ def test_overlaps_are_inner_products_with_the_earlier_projections(rng, mode):
         assert_allclose(got, earlier @ W[lane], rtol=1e-10, atol=1e-10)
 
 
-def test_weighted_sum_is_that_of_the_dense_projections(rng):
+@pytest.mark.parametrize("deflation", ["of the paper", "another"])
+def test_weighted_sum_is_that_of_the_dense_tensors_that_are_subtracted(rng, deflation):
     found = found_of(SHAPE, np.ones(2), RANK, 5)
     for each in found.factors:
         each[:] = rng.standard_normal(each.shape)
-    found.count = 3
+    found.count, T = 3, np.stack([np.eye(3)] * 2)
+    if deflation == "another":  # V = T W
+        found.mixing = T = np.tril(rng.standard_normal((2, 3, 3)))
     weights = rng.standard_normal((2, 3, 1))
     sums = found.weighted_sum(weights)
     for a in range(2):
         dense = cp_dense([each[a, :3] for each in found.factors]).reshape(3, -1)
-        assert_allclose(sums[a], weights[a, :, 0] @ dense, rtol=1e-10, atol=1e-10)
+        expected = weights[a, :, 0] @ T[a] @ dense
+        assert_allclose(sums[a], expected, rtol=1e-10, atol=1e-10)
+        assert_allclose(found.removed(a), T[a] @ dense, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("off", [1.0, 1e-6, 0.0])

@@ -15,6 +15,9 @@ from tensorcrp.solver import (
     fit_paths,
     lane_rows,
 )
+from tensorcrp.solver.array_rows import ArrayRows
+from tensorcrp.solver.path import _groups
+from tensorcrp.solver.spec import Lane
 
 METRICS = Euclidean(), Smoothness(2.0)
 SHAPES = [(6,), (5, 4), (3, 4, 2), (2, 3, 2, 2)]
@@ -106,6 +109,24 @@ def test_large_scatters_are_solved_one_by_one(monkeypatch):
     for mine, other in zip(fit_paths(asked, spec), together, strict=True):
         for one, same in zip(mine, other, strict=True):
             assert_allclose(one.projections, same.projections, atol=1e-8)
+
+
+def test_lanes_of_small_rows_are_two_groups_and_those_of_large_ones_more(monkeypatch):
+    """Full rank apart; of large rows each source too, and each metric at full rank."""
+    rows = [[ArrayRows.of(np.ones((n, 5, 4))) for n in (3, 9)]] * 2
+    asked = [(s, m, k) for s in (0, 1) for m in METRICS for k in (2, "full", 1)]
+    lanes = [Lane(*each, reg=1.0, lam=1.0) for each in asked]
+
+    def groups():
+        return [[asked[i] for i in group] for group in _groups(lanes, rows)]
+
+    low = [[[(s, m, k) for m in METRICS] for k in (1, 2)] for s in (0, 1)]
+    full = [(s, m, "full") for s in (0, 1) for m in METRICS]
+    (one, two), (three, four) = low
+    assert groups() == [one + three + two + four, full]
+    monkeypatch.setattr(lane_rows, "SMALL_BYTES", 0)
+    apart = [one + two, three + four, *([each] for each in full)]
+    assert sorted(groups(), key=str) == sorted(apart, key=str)
 
 
 def test_a_callback_hears_of_all_lanes_that_are_solved_together():

@@ -15,6 +15,8 @@ from sklearn.base import clone
 
 from tensorcrp import ClassScatter, TensorCRP
 from tensorcrp.persistence import load, save
+from tensorcrp.solver import Euclidean, Smoothness, Spec, fit_path
+from tensorcrp.solver.metric import isotropic_energy
 
 EXACT = {"rtol": 1e-8, "atol": 1e-8}
 CASES = [
@@ -178,6 +180,15 @@ def test_any_storage_gives_the_same(make_samples, tmp_path, shape, n):
     )
 
 
+def test_energy_of_what_is_alike_in_all_directions():
+    """The Kronecker product over the modes, written out."""
+    rng = np.random.default_rng(0)
+    matrices = [rng.standard_normal((2, 4)), None, rng.standard_normal((3, 2))]
+    whole = reduce(np.kron, [matrices[0], np.eye(3), matrices[2]])
+    energy = isotropic_energy(matrices, (4, 3, 2))
+    assert_allclose(energy, np.sum(whole**2) / 24)
+
+
 def test_permuting_an_unordered_mode_permutes_the_solution(make_samples):
     X, y = make_samples((5, 4, 3), 40, n_classes=4)
     order = np.array([2, 0, 3, 1])
@@ -236,6 +247,13 @@ def test_a_mode_of_size_one(make_samples):
     assert_allclose(one, other, **EXACT)
 
 
+def test_modes_without_steps_or_strength_have_no_matrix():
+    *nothing, last = Smoothness((0.0, 2.0, 3.0)).matrices((4, 1, 3))
+    assert nothing == [None, None]
+    assert_array_equal(last, mode_matrices((3,), 3.0)[0])
+    assert Euclidean().matrices((4, 1)) == [None, None] and Euclidean().is_plain
+
+
 BAD = [
     ({"smooth": -1.0}, "smooth of mode 0 must be a finite number, 0 or more, got -1.0"),
     ({"smooth": (1.0, np.nan)}, "smooth of mode 1"),
@@ -265,3 +283,11 @@ def test_bad_metrics_are_rejected_before_any_work(make_samples, how, words):
     X, y = make_samples((4, 3), 30)
     with pytest.raises(ValueError, match=words):
         TensorCRP(**how).fit(X, y)
+
+
+@pytest.mark.parametrize("strengths", [-1.0, (1.0, np.nan), (1.0, 2.0, 3.0)])
+def test_bad_strengths_without_an_estimator(make_samples, strengths):
+    """They are not taken for none."""
+    scatter = ClassScatter.from_samples(*make_samples((4, 3), 30))
+    with pytest.raises(ValueError, match=r"^strengths (of mode|must be)"):
+        fit_path(scatter, Spec(2, metrics=(Smoothness(strengths),)))

@@ -429,8 +429,9 @@ def test_a_ridge_that_cannot_be(make_samples):
     with pytest.raises(ValueError, match="overflows"):
         scatter.ridge(1.01 * huge)
     assert scatter.ridge(1e308, "absolute") == 1e308
-    with pytest.raises(ValueError, match="overflows"):
-        scatter.ridge(np.inf, "absolute")
+    for reg in (np.inf, np.finfo(float).max):
+        with pytest.raises(ValueError, match="overflows"):
+            scatter.ridge(reg, "absolute")
     equal = ClassScatter.from_samples(np.repeat(X[:2], 3, axis=0), np.arange(6) // 3)
     assert equal.ridge(2.0, "absolute") == 2.0
     with pytest.raises(TooFewSamples, match="has no scale"):
@@ -440,6 +441,13 @@ def test_a_ridge_that_cannot_be(make_samples):
     one = ClassScatter.from_samples(X, np.zeros(40))
     with pytest.raises(TooFewSamples, match="fewer than two classes"):
         one.ridge(1.0)
+
+
+@pytest.mark.parametrize("count", [0.0, -1.0, np.nan, np.inf])
+def test_a_class_of_no_weight_is_rejected(count):
+    root = np.ones((1, 2))
+    with pytest.raises(ValueError, match="a class of no weight"):
+        ClassScatter(np.arange(2), np.array([3.0, count]), np.eye(2), root)
 
 
 @pytest.mark.parametrize(("step", "varies"), [(4, False), (32, False), (64, True)])

@@ -499,6 +499,17 @@ def test_vectors_have_rank_one_whatever_is_asked_for(make_samples):
     assert_equal_results(three, one)
 
 
+def test_vectors_need_no_start_and_no_random_numbers(make_samples):
+    between, within = rows_of(*make_samples((12,), 40))
+    rng = np.random.RandomState(0)
+    (usual,) = solve(between, within, [2.0], n_components=3)
+    (same,) = solve(
+        between, within, [2.0], n_components=3, init="random", n_init=4, rng=rng
+    )
+    assert_equal_results(same, usual)
+    assert rng.randint(10**9) == np.random.RandomState(0).randint(10**9)
+
+
 def test_options_are_named_and_the_documented_ones(make_samples):
     between, within = rows_of(*make_samples((5, 4), 40))
     with pytest.raises(TypeError, match="positional"):

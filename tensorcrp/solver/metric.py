@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from tensorcrp.base.parameters import check_strengths
 from tensorcrp.base.types import Array, Shape
 from tensorcrp.solver.cp import mode_products
 
@@ -151,7 +152,7 @@ class Smoothness(Metric):
         list of ndarray (l_m, l_m) or None
             None where the strength is zero.
         """
-        strengths = np.broadcast_to(self.strengths, len(shape))
+        strengths = check_strengths("strengths", self.strengths, shape)
         return [
             _smooth(size, mu) if mu > 0 and size > 1 else None
             for size, mu in zip(shape, strengths, strict=True)
