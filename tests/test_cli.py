@@ -102,13 +102,12 @@ def test_a_class_too_small_is_named_before_any_run(
     path = tmp_path / "birds.npz"
     np.savez(path, X=X, y=np.repeat(["owl", "rook", "wren"], [14, 12, 4]))
     monkeypatch.setattr(compare, "run_all", _refuse)
-    few, one = "class wren has 4 samples", "class wren would have 1 training sample"
-    for size, words in {"4": few, "5": few, "20%": one}.items():
+    for size in ("4", "5", "20%"):
         with pytest.raises(SystemExit) as stop:
             cli.main(["compare", str(path), "--per-class", "3", size])
         err = " ".join(capsys.readouterr().err.split())
         assert stop.value.code == 2
-        assert words in err and "--per-class" in err
+        assert "class wren has 4 samples" in err and "--per-class" in err
 
 
 def test_a_file_that_was_written_again_is_read_again(tmp_path):
@@ -144,7 +143,9 @@ def test_the_usual_sizes_are_those_that_classes_allow(tmp_path, capsys):
 
 @pytest.mark.parametrize("size", [1, 0.005, 0.001])
 def test_one_training_sample_of_a_class_is_too_few(size):
-    words = r"class 0 would have [01] training samples?, and at least 2.*larger --per"
+    words = (
+        r"class 0 has 178 samples.*but [01] would be.*at least 2.*larger --per-class"
+    )
     with pytest.raises(ValueError, match=words):
         compare_methods("digits", methods=["raw"], per_class=size)
 

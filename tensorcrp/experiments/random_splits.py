@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorcrp.experiments.data import Skip, load_data
 from tensorcrp.experiments.errors import BadRequest
-from tensorcrp.experiments.options import how_many, say
+from tensorcrp.experiments.options import say
 
 USUAL = (5, 10)  # training samples per class
 
@@ -70,8 +70,8 @@ class TooLittleAsked(Skip):
 def _check_sizes(name, available, rest, wanted):
     if wanted < 2:
         raise TooLittleAsked(
-            f"class {name} would have {how_many(wanted, 'training sample')}, and at "
-            "least 2 are needed"
+            f"class {name} has {available} samples to train on, but {wanted} would be "
+            "taken, and at least 2 are needed"
         )
     if available < wanted or rest == 0:
         raise Skip(
