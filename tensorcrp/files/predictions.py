@@ -18,6 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tensorcrp.base.one_by_one import features_of_each, scoring_each
 from tensorcrp.base.types import Array, Floats
 from tensorcrp.files.linear import is_nearest_mean, linear_classifier
+from tensorcrp.model_selection.distances import seen_features
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ def scores_of(model, X):
     X : ndarray of shape (m, l_1, ..., l_N)
     """
     search = model[-1]
-    features = search.transform(model[:-1].transform(X))
-    features = search.distances_.transform(features)
+    features = np.asarray(search.transform(model[:-1].transform(X)))
+    features = seen_features(search.distances_, features)
     classifier = scoring_each(search.estimator_)
     last = classifier[-1] if hasattr(classifier, "steps") else classifier
     if isinstance(last, (LinearDiscriminantAnalysis, LogisticRegression)):
