@@ -44,6 +44,7 @@ from tensorcrp.experiments.evidence_page import (
     with_section,
 )
 from tensorcrp.experiments.evidence_tables import gaps_table, sets_table, summary_table
+from tensorcrp.experiments.evidence_words import verdicts
 from tensorcrp.experiments.folder_cache import reading
 from tensorcrp.experiments.methods import evidence_methods, method
 from tensorcrp.experiments.paper import plans
@@ -254,6 +255,17 @@ def test_a_mean_of_fewer_splits_is_no_mean_of_the_others(evidence):
     assert found.holes("late") == 2 and "late" not in found.complete()
     assert found.ranks() == Evidence(evidence, 5).ranks()
     assert found.methods[-2:] == ["late", "MPCA"]
+
+
+def test_features_are_compared_by_the_same_classifier(evidence):
+    """A classifier itself has none, however good it is."""
+    better = [row(d, i, "RBF SVM", 95) for d in "ab" for i in range(2)]
+    rows = [each | {"features": 9} for each in evidence.all]
+    (said,) = verdicts(ResultRows([*rows, *better]))
+    same = "against the next best: +1.2 ± 6.8 by 1-NN (raw), +1.2 ± 6.8 by SVM (raw)."
+    assert same in said and "best other method is RBF SVM with 95.0" in said
+    (said,) = verdicts(evidence)
+    assert "Its features" not in said
 
 
 def test_one_split_can_be_a_loss():

@@ -6,6 +6,7 @@ In: rows of ``tensorcrp compare --preset real``. Out: sentences for `evidence_pa
 import statistics
 
 from tensorcrp.base.results import size_words
+from tensorcrp.experiments.classifiers import COMPARED
 from tensorcrp.experiments.evidence import PART, REFERENCE, Evidence, evidence_sizes
 
 
@@ -62,15 +63,37 @@ def _verdict(found):
     if REFERENCE not in found.complete() or not others:
         return ""
     best, n = others[0], len(found.sets)
-    gap = found.mean_difference(REFERENCE, best)
+    gap, same = found.mean_difference(REFERENCE, best), _same_classifier(found)
     ranks = sorted(found.ranks().values())
     place = 1 + ranks.index(found.ranks()[REFERENCE])
     words = f"{size_words(found.train)}, {n} sets: {REFERENCE} "
     return (
         f"{words}{found.mean(REFERENCE):.1f}, mean rank {found.ranks()[REFERENCE]:.1f} "
         f"(place {place} of {len(ranks)}); the best other method is {best} with "
-        f"{found.mean(best):.1f} (difference {gap}). {_losses(found)}"
+        f"{found.mean(best):.1f} (difference {gap}). {same}{_losses(found)}"
     )
+
+
+def _same_classifier(found):
+    """A sentence: how far its features are ahead, each kind of classifier on all.
+
+    Of other methods, those that give features, the one with the best mean.
+    """
+    gaps = []
+    for classifier in COMPARED:
+        one = Evidence(found.rows, found.train, classifier)
+        known = [m for m in one.complete() if _gives_features(one, m)]
+        others = [m for m in known if not m.startswith(REFERENCE)]
+        if REFERENCE in known and others:
+            gap = one.mean_difference(REFERENCE, others[0])
+            gaps.append(f"{gap} by {classifier} ({others[0]})")
+    words = "Its features, with the same classifier, against the next best"
+    return f"{words}: {', '.join(gaps)}. " if gaps else ""
+
+
+def _gives_features(found, method):
+    """Whether its rows count features; a classifier itself has none."""
+    return "features" in found.rows.cell(found.sets[0], found.train, method)[0]
 
 
 def _losses(found):
