@@ -45,7 +45,8 @@ them where these hold out 200 samples (TensorCRPCV has the same folds), never on
 samples. ", smooth" after a name: samples first go
 through a Gaussian filter along ordered modes, its width (0, 0.7 or 1.4) chosen by the
 same folds. The figure of a method is that of its own predictions where it makes any
-and of 1-NN on its features elsewhere. The
+and of 1-NN on its features elsewhere. "SVM" is a linear SVM on centred features, its C
+chosen by the folds, too; where it is missing, runs are older than the centring. The
 <a href="_static/leaderboard.html">leaderboard</a> has the same rows to sort and filter.
 """
 

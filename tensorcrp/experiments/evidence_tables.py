@@ -48,7 +48,7 @@ def _summary_line(first, svm, ranks, method, reference):
     name = f"{method} ({missing} missing)" if missing else method
     halves = _halves(first.sets).values()
     by_half = [_figure(first.mean(method, sets)) for sets in halves]
-    other = svm.mean(method) if method in svm.methods else np.nan
+    other = svm.mean(method) if method in svm.complete() else np.nan
     return [
         name,
         Score(first.mean(method)),
