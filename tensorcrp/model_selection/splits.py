@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
 from tensorcrp.base.parameters import check_integer
-from tensorcrp.base.targets import is_missing
+from tensorcrp.base.targets import missing_labels
 from tensorcrp.base.validation import TooFewSamples
 from tensorcrp.storage.sources import source_of
 
@@ -83,8 +83,8 @@ def _checked_groups(groups, y, known):
     """Groups of the samples that are known, of which there are two or more."""
     groups = np.asarray(groups)
     alike = groups.shape == y.shape
-    gone = [i for i in known if is_missing(groups[i])] if alike else []
-    if gone:
+    gone = known[missing_labels(groups[known])] if alike else ()
+    if len(gone):
         raise ValueError(
             f"groups has no value for {len(gone)} of {len(y)} samples, first for "
             f"number {gone[0]}, counted from 0: fill them in, or leave these out."

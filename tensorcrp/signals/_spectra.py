@@ -51,9 +51,9 @@ def spectrogram_tensor(
     log : bool, default=True
         Decibels instead of power.
     floor : float, default=None
-        Smallest power in decibels, in squared units of the data per hertz; smaller ones
-        are raised to it. None for 120 dB below the largest power of each sample, which
-        a silent sample does not have: it needs a floor of yours.
+        With `log`, the smallest power that counts, in squared units of the data per
+        hertz; smaller ones are raised to it. None for 120 dB below the largest power of
+        each sample, which a silent sample does not have: it needs a floor of yours.
 
     Returns
     -------
